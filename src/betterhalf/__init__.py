@@ -1,0 +1,38 @@
+"""Mixed precision in Keras, made right and proved on your own hardware.
+
+Importing this package loads neither keras nor numpy: every public name is loaded
+when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+
+if TYPE_CHECKING:
+    from betterhalf import callbacks as callbacks
+    from betterhalf.trials.comparing import compare as compare
+    from betterhalf.trials.reading import read as read
+
+__version__ = "0.1.0.dev0"
+
+_PUBLIC = {
+    "callbacks": "betterhalf.callbacks",
+    "compare": "betterhalf.trials.comparing:compare",
+    "read": "betterhalf.trials.reading:read",
+}
+
+__all__ = ["callbacks", "compare", "read"]  # noqa: PLE0604, RUF100
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'betterhalf' has no attribute {name!r}")
+    module, _, attribute = _PUBLIC[name].partition(":")
+    loaded = import_module(module)
+    return getattr(loaded, attribute) if attribute else loaded
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,45 @@
+"""What the parent tells the child; written to a file that an environment variable names."""
+
+from __future__ import annotations
+
+from betterhalf.records._base import Record
+
+
+INSTRUCTIONS_VARIABLE = "BETTERHALF_INSTRUCTIONS"
+"""Environment variable with the path of the instructions of this trial."""
+
+
+class Instructions(Record):
+    """How one trial is to run and where it reports.
+
+    Attributes:
+        policy: the policy that the arm asks for.
+        backend: the backend that is re-asserted before keras reads it; absent to leave
+            the script's own choice.
+        raw: nothing is repaired.
+        block: from 0; in block 0 the script's seeds stay.
+        keep_seeds: the script's seeds stay in every block.
+        short: each training ends as soon as its steady window is full.
+        steady_seconds: the least steady time of a short training.
+        steady_steps: the least steady steps of a short training.
+        judged: ordinal of the training that is judged, where a trial before has shown
+            it; a short trial ends the process after it.
+        epochs: cap of every `fit`.
+        steps: cap of every training, in steps.
+        events: path of the file to append events to.
+        folder: the trial's own folder, for files that the script saves through Keras.
+    """
+
+    policy: str
+    backend: str | None
+    events: str
+    folder: str
+    raw: bool = False
+    block: int = 0
+    keep_seeds: bool = False
+    short: bool = False
+    steady_seconds: float = 2.0
+    steady_steps: int = 30
+    judged: int | None = None
+    epochs: int | None = None
+    steps: int | None = None
