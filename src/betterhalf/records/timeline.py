@@ -33,6 +33,8 @@ class Timeline(Record):
         gpu_processes_other: most processes of others seen on a GPU of ours.
         throttled: share of the samples in which a GPU held its clocks back for heat or
             power; absent where it cannot be told.
+        logical_processors: of the whole machine; `machine_cpu_percent` is a share of
+            them, while `cpu_percent` of the trial is of one.
     """
 
     seconds: tuple[float, ...] = ()
@@ -42,3 +44,4 @@ class Timeline(Record):
     missing: tuple[str, ...] = ()
     gpu_processes_other: int | None = None
     throttled: float | None = None
+    logical_processors: int | None = None
