@@ -114,6 +114,8 @@ def test_a_stopped_child_is_killed(start_child):
     child = start_child(STUBBORN + "print(1, flush=True); sleep()")
     child.stdout.readline()
     os.kill(child.pid, signal.SIGSTOP)
+    # still on its way, it would let the request to terminate overtake it
+    os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
     assert end_process_tree(child.pid, grace_seconds=0.1) == 1
     assert child.wait() == -signal.SIGKILL
 
