@@ -5,7 +5,7 @@ from __future__ import annotations
 from betterhalf.records._base import Record
 
 
-class Arm(Record):
+class Arm(Record, frozen=True, kw_only=True):
     """A policy, the backend it runs on and the options that come with it.
 
     Attributes:

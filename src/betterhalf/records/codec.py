@@ -21,7 +21,7 @@ VERSION = 1
 """Version of every envelope that this release writes."""
 
 
-class Envelope(Record):
+class Envelope(Record, frozen=True, kw_only=True):
     """The outside of every JSON file: what it is, who wrote it, and the data."""
 
     kind: str
@@ -82,7 +82,7 @@ def decode_file(content: bytes, kind: str, form: type[T], where: str) -> T:
             f"{where}: expected a record of kind '{kind}'. Received: '{envelope.kind}'."
         )
     try:
-        return cast("T", msgspec.convert(envelope.data, form, strict=False))
+        return msgspec.convert(envelope.data, form, strict=False)
     except msgspec.MsgspecError as error:
         raise StoreError(
             f"{where}: damaged record of kind '{kind}'. Received: {error}"

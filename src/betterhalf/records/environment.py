@@ -5,7 +5,7 @@ from __future__ import annotations
 from betterhalf.records._base import Record
 
 
-class Device(Record):
+class Device(Record, frozen=True, kw_only=True):
     """One accelerator, or the CPU where there is none.
 
     Attributes:
@@ -25,7 +25,7 @@ class Device(Record):
     flags: tuple[str, ...] = ()
 
 
-class Environment(Record):
+class Environment(Record, frozen=True, kw_only=True):
     """Versions, machine and the named variables that change numerics.
 
     Attributes:

@@ -14,37 +14,37 @@ from betterhalf.records.training import Checks, Epoch, Evaluation, Memory, Windo
 from betterhalf.records.trial import Failure, Note, Repair
 
 
-class _Event(Record, tag_field="event"):
+class _Event(Record, frozen=True, kw_only=True, tag_field="event"):
     """`at`: seconds since the child began."""
 
     at: float
 
 
-class Started(_Event, tag="started"):
+class Started(_Event, frozen=True, kw_only=True, tag="started"):
     """The hook is in place; no line of the script has run yet."""
 
     pid: int
 
 
-class EnvironmentSeen(_Event, tag="environment"):
+class EnvironmentSeen(_Event, frozen=True, kw_only=True, tag="environment"):
     """Keras and its backend are imported."""
 
     environment: Environment
 
 
-class Noted(_Event, tag="note"):
+class Noted(_Event, frozen=True, kw_only=True, tag="note"):
     """Something was overridden, or seen."""
 
     note: Note
 
 
-class Repaired(_Event, tag="repair"):
+class Repaired(_Event, frozen=True, kw_only=True, tag="repair"):
     """Something was put right."""
 
     repair: Repair
 
 
-class TrainingBegan(_Event, tag="training-began"):
+class TrainingBegan(_Event, frozen=True, kw_only=True, tag="training-began"):
     """A training starts; fields as in `records.training.Training`."""
 
     ordinal: int
@@ -56,7 +56,7 @@ class TrainingBegan(_Event, tag="training-began"):
     monitors: str | None = None
 
 
-class FirstStepEnded(_Event, tag="first-step"):
+class FirstStepEnded(_Event, frozen=True, kw_only=True, tag="first-step"):
     """The first step of a training is done and synchronised."""
 
     ordinal: int
@@ -65,21 +65,21 @@ class FirstStepEnded(_Event, tag="first-step"):
     batch_size: int | None = None
 
 
-class WindowClosed(_Event, tag="window"):
+class WindowClosed(_Event, frozen=True, kw_only=True, tag="window"):
     """The clock has a sample."""
 
     ordinal: int
     window: Window
 
 
-class EpochEnded(_Event, tag="epoch"):
+class EpochEnded(_Event, frozen=True, kw_only=True, tag="epoch"):
     """An epoch is over, its validation and callbacks included."""
 
     ordinal: int
     epoch: Epoch
 
 
-class TrainingEnded(_Event, tag="training-ended"):
+class TrainingEnded(_Event, frozen=True, kw_only=True, tag="training-ended"):
     """A training is over; what could only be told at its end."""
 
     ordinal: int
@@ -90,19 +90,19 @@ class TrainingEnded(_Event, tag="training-ended"):
     memory: Memory | None = None
 
 
-class Evaluated(_Event, tag="evaluation"):
+class Evaluated(_Event, frozen=True, kw_only=True, tag="evaluation"):
     """The script called `evaluate`."""
 
     evaluation: Evaluation
 
 
-class Raised(_Event, tag="raised"):
+class Raised(_Event, frozen=True, kw_only=True, tag="raised"):
     """The script raised and nobody caught it."""
 
     failure: Failure
 
 
-class Left(_Event, tag="left"):
+class Left(_Event, frozen=True, kw_only=True, tag="left"):
     """A short trial has what it came for and leaves the process."""
 
 

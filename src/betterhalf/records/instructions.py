@@ -1,4 +1,4 @@
-"""What the parent tells the child; written to a file that an environment variable names."""
+"""What the parent tells the child, in a file that an environment variable names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ INSTRUCTIONS_VARIABLE = "BETTERHALF_INSTRUCTIONS"
 """Environment variable with the path of the instructions of this trial."""
 
 
-class Instructions(Record):
+class Instructions(Record, frozen=True, kw_only=True):
     """How one trial is to run and where it reports.
 
     Attributes:

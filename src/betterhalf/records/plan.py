@@ -8,7 +8,7 @@ from betterhalf.records._base import Record
 from betterhalf.records.arm import Arm
 
 
-class Limits(Record):
+class Limits(Record, frozen=True, kw_only=True):
     """Every number that a verdict depends on, fixed before the data.
 
     Attributes:
@@ -37,7 +37,7 @@ class Limits(Record):
     steady_steps: int = 30
 
 
-class Slot(Record):
+class Slot(Record, frozen=True, kw_only=True):
     """One trial to come: the name of its arm, its block from 1 and its stage."""
 
     arm: str
@@ -45,7 +45,7 @@ class Slot(Record):
     stage: int = 1
 
 
-class Plan(Record):
+class Plan(Record, frozen=True, kw_only=True):
     """An experiment, whole, before its first trial.
 
     Attributes:
@@ -66,6 +66,8 @@ class Plan(Record):
         trial_timeout_seconds: wall-clock limit of one trial.
         limits: the numbers that decide.
         device: name of the first device; a resumed experiment must match.
+        edits: for each arm, the edit of the script that would turn it on, as a unified
+            diff; made before the first trial so that reports need no script.
     """
 
     script: str
@@ -85,6 +87,7 @@ class Plan(Record):
     trial_timeout_seconds: float | None = None
     limits: Limits = Limits()
     device: str | None = None
+    edits: dict[str, str] = {}
 
     @property
     def speed_only(self) -> bool:

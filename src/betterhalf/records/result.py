@@ -14,7 +14,7 @@ VerdictWord = Literal[
 ]
 
 
-class Estimate(Record):
+class Estimate(Record, frozen=True, kw_only=True):
     """A figure with its interval; `low` and `high` are NaN below two trials."""
 
     estimate: float
@@ -22,7 +22,7 @@ class Estimate(Record):
     high: float
 
 
-class Speedup(Record):
+class Speedup(Record, frozen=True, kw_only=True):
     """How many times as fast as its reference an arm trains.
 
     Attributes:
@@ -43,7 +43,7 @@ class Speedup(Record):
     basis: Literal["epoch", "step"]
 
 
-class MemoryComparison(Record):
+class MemoryComparison(Record, frozen=True, kw_only=True):
     """Peak memory of an arm, in bytes, and its share of the reference's."""
 
     peak_bytes: int
@@ -51,7 +51,7 @@ class MemoryComparison(Record):
     kind: Literal["device", "resident"]
 
 
-class MetricComparison(Record):
+class MetricComparison(Record, frozen=True, kw_only=True):
     """One arm against its reference on the judged metric.
 
     Attributes:
@@ -84,7 +84,7 @@ class MetricComparison(Record):
     outcome: Literal["better", "equivalent", "not-worse", "worse", "inconclusive"]
 
 
-class TrialCounts(Record):
+class TrialCounts(Record, frozen=True, kw_only=True):
     """How the trials of an arm ended."""
 
     finished: int = 0
@@ -92,7 +92,7 @@ class TrialCounts(Record):
     failed: int = 0
 
 
-class Caveat(Record):
+class Caveat(Record, frozen=True, kw_only=True):
     """A typed reason to trust a figure less, with what to do next.
 
     Attributes:
@@ -106,7 +106,7 @@ class Caveat(Record):
     todo: str | None = None
 
 
-class Diagnosis(Record):
+class Diagnosis(Record, frozen=True, kw_only=True):
     """A cause why an arm is not faster, with the share of the step it explains."""
 
     code: str
@@ -115,7 +115,7 @@ class Diagnosis(Record):
     todo: str | None = None
 
 
-class ArmResult(Record):
+class ArmResult(Record, frozen=True, kw_only=True):
     """Everything that is said of one arm."""
 
     arm: str
@@ -137,7 +137,7 @@ class ArmResult(Record):
     failure: Failure | None = None
 
 
-class Result(Record):
+class Result(Record, frozen=True, kw_only=True):
     """The end of an experiment.
 
     Attributes:

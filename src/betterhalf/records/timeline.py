@@ -5,7 +5,7 @@ from __future__ import annotations
 from betterhalf.records._base import Record
 
 
-class Series(Record):
+class Series(Record, frozen=True, kw_only=True):
     """One quantity over time, with what is worth knowing of it.
 
     Attributes:
@@ -21,7 +21,7 @@ class Series(Record):
     maximum: float
 
 
-class Timeline(Record):
+class Timeline(Record, frozen=True, kw_only=True):
     """Samples of the machine while a trial ran.
 
     Attributes:

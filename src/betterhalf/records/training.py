@@ -7,7 +7,7 @@ from typing import Literal
 from betterhalf.records._base import Record
 
 
-class Window(Record):
+class Window(Record, frozen=True, kw_only=True):
     """A stretch of training steps between two synchronisations with the device.
 
     Attributes:
@@ -23,7 +23,7 @@ class Window(Record):
     steady: bool
 
 
-class Epoch(Record):
+class Epoch(Record, frozen=True, kw_only=True):
     """One epoch of `fit`.
 
     Attributes:
@@ -32,6 +32,7 @@ class Epoch(Record):
             callbacks included: what the user waits for.
         train_seconds: its part up to the end of the last training step.
         steps: training steps in it.
+        samples: examples that it trained on; absent where unknown.
         complete: false where the trial was cut short within it.
         logs: what Keras logged, `val_*` included.
     """
@@ -41,10 +42,11 @@ class Epoch(Record):
     train_seconds: float
     steps: int
     complete: bool
+    samples: int | None = None
     logs: dict[str, float] = {}
 
 
-class Training(Record):
+class Training(Record, frozen=True, kw_only=True):
     """One `fit`, one run of `train_on_batch` calls, or one custom loop.
 
     Attributes:
@@ -83,7 +85,7 @@ class Training(Record):
     monitors: str | None = None
 
 
-class Evaluation(Record):
+class Evaluation(Record, frozen=True, kw_only=True):
     """One `evaluate` that the script called itself.
 
     Attributes:
@@ -103,7 +105,7 @@ class Evaluation(Record):
     cut_short: bool = False
 
 
-class LayerDtypes(Record):
+class LayerDtypes(Record, frozen=True, kw_only=True):
     """The dtypes of one layer: `path` in the model, compute and variable dtype."""
 
     path: str
@@ -111,7 +113,7 @@ class LayerDtypes(Record):
     variable: str
 
 
-class Checks(Record):
+class Checks(Record, frozen=True, kw_only=True):
     """The three classic checks of a mixed-precision set-up, and what went with them.
 
     Attributes:
@@ -153,7 +155,7 @@ class Checks(Record):
     steps_per_execution: int = 1
 
 
-class Memory(Record):
+class Memory(Record, frozen=True, kw_only=True):
     """The most memory that the judged training held.
 
     Attributes:

@@ -16,7 +16,7 @@ Outcome = Literal[
 """How a trial ended; a way that is not `finished` is an outcome, not an error."""
 
 
-class Repair(Record):
+class Repair(Record, frozen=True, kw_only=True):
     """One thing that an arm put right.
 
     Attributes:
@@ -34,7 +34,7 @@ class Repair(Record):
     reason: str
 
 
-class Note(Record):
+class Note(Record, frozen=True, kw_only=True):
     """Something the child saw that a reader should know.
 
     Attributes:
@@ -49,7 +49,7 @@ class Note(Record):
     todo: str | None = None
 
 
-class Failure(Record):
+class Failure(Record, frozen=True, kw_only=True):
     """Why a trial did not finish.
 
     Attributes:
@@ -63,7 +63,7 @@ class Failure(Record):
     traceback: str | None = None
 
 
-class Trial(Record):
+class Trial(Record, frozen=True, kw_only=True):
     """What one process left behind.
 
     Attributes:

@@ -1,0 +1,59 @@
+"""Attributes replaced, and put back exactly as they were."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+_ABSENT = object()
+
+
+class Patches:
+    """A list of replaced attributes that can be undone in one call.
+
+    Example:
+
+    >>> patches = Patches()
+    >>> patches.replace(keras.Model, "fit", my_fit)
+    >>> patches.undo()
+    """
+
+    def __init__(self):
+        self._undone: list[tuple[Any, str, Any]] = []
+
+    def replace(self, owner: Any, name: str, value: Any) -> None:
+        """Sets `owner.name`, and remembers what stood in `owner` itself.
+
+        An attribute that `owner` only inherits is deleted again by `undo`.
+        """
+        before = vars(owner).get(name, _ABSENT)
+        self._undone.append((owner, name, before))
+        setattr(owner, name, value)
+
+    def replace_everywhere(self, package: str, original: Any, value: Any) -> None:
+        """Replaces every module attribute of a package that is `original`.
+
+        Keras exports one function under several names and modules; a script may take
+        any of them.
+
+        Args:
+            package: name of the package, such as `keras`.
+            original: the object that is looked for, by identity.
+            value: what takes its place.
+        """
+        for name, module in list(sys.modules.items()):
+            if module is None or name.partition(".")[0] != package:
+                continue
+            for attribute, held in list(vars(module).items()):
+                if held is original:
+                    self.replace(module, attribute, value)
+
+    def undo(self) -> None:
+        """Puts everything back, last first."""
+        while self._undone:
+            owner, name, before = self._undone.pop()
+            if before is _ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)
