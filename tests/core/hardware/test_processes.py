@@ -17,7 +17,9 @@ from betterhalf.hardware.processes import (
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sessions are POSIX")
 
 STUBBORN = """
-import os, signal, sys, time
+import os, signal, time
+def say(number):  # in one piece, also from several processes and signal handlers
+    os.write(1, b"%d\\n" % number)
 def fork(then):
     pid = os.fork()
     if not pid:
@@ -28,7 +30,7 @@ def sleep():
     time.sleep(60)
 def ignore():
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    print(os.getpid(), flush=True)
+    say(os.getpid())
     sleep()
 def own_session():
     os.setsid()
@@ -40,7 +42,7 @@ def new_group():
 
 
 def test_a_polite_child_ends_at_once_and_keeps_its_exit_status(start_child):
-    child = start_child(STUBBORN + "print(1, flush=True); sleep()")
+    child = start_child(STUBBORN + "say(1); sleep()")
     child.stdout.readline()
     began = time.monotonic()
     assert end_process_tree(child.pid, grace_seconds=20) == 1
@@ -91,10 +93,10 @@ def test_descendants_of_an_orphan_are_found_in_another_session(start_child):
 def test_what_starts_while_it_is_asked_to_end_is_ended_too(start_child):
     code = """
 def multiply(*_):
-    fork(ignore)
+    say(fork(sleep))
     os._exit(0)
 signal.signal(signal.SIGTERM, multiply)
-print(1, flush=True)
+say(1)
 sleep()
 """
     child = start_child(STUBBORN + code)
@@ -104,14 +106,14 @@ sleep()
 
 
 def test_no_grace_kills_at_once(start_child):
-    child = start_child(STUBBORN + "print(1, flush=True); sleep()")
+    child = start_child(STUBBORN + "say(1); sleep()")
     child.stdout.readline()
     assert end_process_tree(child.pid, grace_seconds=0) == 1
     assert child.wait() == -signal.SIGKILL
 
 
 def test_a_stopped_child_is_killed(start_child):
-    child = start_child(STUBBORN + "print(1, flush=True); sleep()")
+    child = start_child(STUBBORN + "say(1); sleep()")
     child.stdout.readline()
     os.kill(child.pid, signal.SIGSTOP)
     # still on its way, it would let the request to terminate overtake it
