@@ -2,7 +2,7 @@
 
 Pure functions of records, so that deleting a result loses nothing: `judge` makes the
 same one again from the trials. `list_remaining` says which trials are still worth
-running; an executor that always runs the first of them carries out the protocol.
+running; an executor that always runs the first of them carries out the plan.
 """
 
 from betterhalf.judging.assessing import list_remaining as list_remaining

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 LEVEL = 0.05
-"""One-sided level of Fisher's test; of the protocol of this project, section 4.9."""
+"""One-sided level of Fisher's test; our choice, the usual one."""
 
 
 @dataclass(frozen=True)

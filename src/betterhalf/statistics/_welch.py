@@ -1,10 +1,9 @@
 """Welch's t: the one test that every interval and every simulation here is made of.
 
-The degrees of freedom are Welch's always. To pool the spreads where a test finds them
-alike sounds sharper and is wrong with few trials: at n = 3 such a test reports unequal
-spreads for 39 % of the triples that share one, and the level depends on its mood
-(protocol of this project, section 3.3; Zimmerman 2004,
-doi 10.1348/000711004849222).
+The degrees of freedom are Welch's always. To pool the spreads where they look alike
+makes the level depend on how they look (Zimmerman 2004, doi 10.1348/000711004849222):
+of two equal spreads, each seen in three trials, one looks at least twice as large as
+the other in 40 % of experiments.
 
 All functions work on the last axis, so that one experiment and a hundred thousand
 simulated ones are computed by the same lines.

@@ -3,7 +3,7 @@
 Times of trials are multiplied by what disturbs them rather than added to, so their
 logarithms are compared and the result is raised back. Only the two arms that are
 compared enter: a third one, pooled in for its degrees of freedom, raises an error of
-2.5 % to 5.5 % where it has a fifth of their spread (protocol, section 3.3).
+2.5 % to 5.5 % where it has a fifth of their spread (three trials an arm, simulated).
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def test_times_stand_in_the_unit_that_suits_them(seconds, said):
     assert say_seconds(seconds) == said
 
 
-@given(st.floats(1e-6, 1e6))
+@given(st.floats(1e-6, 1e5))
 def test_a_time_never_shows_sixty_of_its_unit(seconds):
     assert " 60 " not in f" {say_seconds(seconds)} "
     assert not say_seconds(seconds).startswith(("60", "1000 ms"))

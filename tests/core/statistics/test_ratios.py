@@ -112,3 +112,17 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(trials, spreads):
         covered += interval.low <= 1.5 <= interval.high
     # 0.95 within four standard errors of the simulation, and Welch's own caution
     assert 0.93 <= covered / draws <= 0.985
+
+
+def test_a_third_arm_in_the_pool_would_more_than_double_the_error():
+    random = np.random.default_rng(0)
+    first, second, third = random.standard_normal((3, 200_000, 3))
+    variances = [arm.var(axis=1, ddof=1) for arm in (first, second, 0.2 * third)]
+    error = np.sqrt(np.mean(variances, axis=0) * 2 / 3)
+    t = (first.mean(axis=1) - second.mean(axis=1)) / error
+    assert (t > stats.t.isf(0.025, 6)).mean() == pytest.approx(0.055, abs=0.003)
+
+
+def test_equal_spreads_of_three_trials_often_look_twice_as_large():
+    at_least_twice = 2 * stats.f(2, 2).sf(4.0)
+    assert at_least_twice == pytest.approx(0.4)
