@@ -83,7 +83,6 @@ class Account:
         script: its name.
         setting: what ran where, in a line.
         note: how the intervals are to be read and what was asked for, in a line.
-        incomplete: what is missing; absent if nothing is.
         arms: references first.
         best: sentence of the best arm with its verdict; empty without any.
         others: those of the other arms.
@@ -96,7 +95,6 @@ class Account:
     script: str
     setting: str
     note: str
-    incomplete: str | None
     arms: tuple[ArmAccount, ...]
     best: str
     best_kind: VerdictWord | None
@@ -123,7 +121,6 @@ def give_account(plan: Plan, trials: Sequence[Trial], result: Result) -> Account
         script=one_line(result.script),
         setting=_setting(plan, environment),
         note=_note(plan),
-        incomplete=_incomplete(plan, ordered, result),
         arms=tuple(_account_for_arm(arm, ordered) for arm in result.arms),
         best=said[best.arm] if best else "",
         best_kind=best.verdict if best else None,
@@ -215,13 +212,6 @@ def _with_share(item: Caveat | Diagnosis) -> str:
     text = one_line(item.text)
     share = item.share if isinstance(item, Diagnosis) else None
     return text if share is None else f"{text} ({percent(share)} of the step)"
-
-
-def _incomplete(plan: Plan, trials: Sequence[Trial], result: Result) -> str | None:
-    if result.complete:
-        return None
-    ended = f"{len(trials)} of {counted(len(plan.order), 'trial')}"
-    return f"Not complete: {ended} ended; `betterhalf compare --resume` goes on."
 
 
 def _setting(plan: Plan, environment: Environment | None) -> str:

@@ -54,7 +54,7 @@ def draw_charts(
     """
     palette = Palette(tuple(one_line(arm.name) for arm in plan.arms))
     drawn = [
-        _draw_speeds(palette, plan, trials, result),
+        _draw_speeds(palette, trials, result),
         _draw_windows(palette, list_windows(trials)),
         _draw_epochs(palette, list_epochs(trials)),
         _draw_peaks(palette, list_peaks(trials)),
@@ -65,9 +65,11 @@ def draw_charts(
 
 
 def _draw_speeds(
-    palette: Palette, plan: Plan, trials: Sequence[Trial], result: Result
+    palette: Palette, trials: Sequence[Trial], result: Result
 ) -> Picture | None:
-    basis, rows = list_speeds(plan, trials)
+    judged = (arm.speedup.basis for arm in result.arms if arm.speedup)
+    basis = next(judged, "step")
+    rows = list_speeds(trials, basis)
     if not rows:
         return None
     scale, unit = seconds_unit(min(row["seconds"] for row in rows))

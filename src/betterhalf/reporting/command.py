@@ -36,7 +36,7 @@ def _extent(plan: Plan) -> list[str]:
     looks, usual = plan.limits.looks, Limits().looks
     if looks and looks[0] != usual[0]:
         words += ["--runs", str(looks[0])]
-    if len(looks) > 1 and looks[-1] != usual[-1]:
+    if looks and not plan.quick and looks[-1] != usual[-1]:
         words += ["--max-runs", str(looks[-1])]
     for option, value in (
         ("--epochs", plan.epochs),

@@ -45,8 +45,6 @@ def as_markdown(plan: Plan, trials: Sequence[Trial], result: Result) -> str:
     if account.best:
         blocks.append(f"**{escape(account.best)}**")
     blocks += [escape(sentence) for sentence in account.others]
-    if account.incomplete:
-        blocks.append(escape(account.incomplete))
     blocks.append(_table(account))
     blocks.append(f"{escape(account.setting)}. {escape(account.note)}")
     if account.caveats:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from betterhalf.records.plan import Plan
     from betterhalf.records.training import Training
     from betterhalf.records.trial import Trial
 
@@ -24,6 +23,9 @@ Row = dict[str, Any]
 
 CHART_SAMPLES = 2000
 """Samples that one chart shows, over all its trials; 640 pixels show fewer."""
+
+FULL = 2
+"""The stage of full trainings."""
 
 LEAST_SAMPLES = 20
 """Samples that a trial keeps however many trials there are."""
@@ -77,22 +79,22 @@ def epoch_seconds(training: Training) -> float | None:
     return sum(steady) / len(steady) if steady else None
 
 
-def list_speeds(plan: Plan, trials: Sequence[Trial]) -> tuple[str, tuple[Row, ...]]:
-    """Returns the basis of the chart of speeds and one row a trial, in seconds.
+def list_speeds(
+    trials: Sequence[Trial], basis: Literal["epoch", "step"]
+) -> tuple[Row, ...]:
+    """Returns one row a trial with the time that was judged of it, in seconds.
 
-    Epoch times where every trained trial has a steady epoch and trainings ran their
-    length; else time per step.
+    Args:
+        trials: sorted; a short one has no epoch that was judged.
+        basis: of the speed-up that was judged.
     """
-    trained = [(one, one.judged_training) for one in trials]
-    known = [(one, training) for one, training in trained if training is not None]
-    epochs = [epoch_seconds(training) for _, training in known]
-    basis = "epoch" if None not in epochs and not plan.speed_only else "step"
     measure = epoch_seconds if basis == "epoch" else step_seconds
     rows = [
-        {"arm": one.arm, "trial": one.number, "seconds": measure(training)}
-        for one, training in known
+        _row(one, seconds=measure(one.judged_training))
+        for one in trials
+        if one.judged_training is not None and (basis == "step" or one.stage == FULL)
     ]
-    return basis, tuple(row for row in rows if row["seconds"] is not None)
+    return tuple(row for row in rows if row["seconds"] is not None)
 
 
 def list_windows(trials: Sequence[Trial]) -> Rows:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 WIDTH = 80
 """Columns of plain text, which is what terminals have had since before this."""
 
-_LABEL = 11
+_LABEL = 12
 _STYLES: dict[VerdictWord, str] = {
     "keep": "bold green",
     "keep-for-memory": "bold green",
@@ -125,12 +125,10 @@ def _write_summary(console: Console, account: Account) -> None:
         console.print("\nSummary", style="bold")
         for sentence in account.others:
             console.print(Padding(Text(sentence, overflow="fold"), (0, 0, 0, 2)))
-    if account.caveats or account.incomplete:
+    if account.caveats:
         console.print("\nCaveats", style="bold")
     for remark in account.caveats:
         console.print(Padding(_remark(remark), (0, 0, 0, 2)))
-    if account.incomplete:
-        console.print(Padding(Text(account.incomplete), (0, 0, 0, 2)))
 
 
 def _write_diff(console: Console, diff: str) -> None:

@@ -40,8 +40,6 @@ def test_an_experiment_without_a_trial_can_be_told(make: SimpleNamespace) -> Non
     assert account.best == ""
     assert account.arms[0].lines == ()
     assert account.environment == ()
-    assert account.incomplete is not None
-    assert "0 of 9 trials ended" in account.incomplete
 
 
 def test_a_trial_that_did_not_finish_is_told_with_its_reason(

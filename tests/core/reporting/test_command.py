@@ -17,7 +17,7 @@ def test_defaults_do_not_show(make: SimpleNamespace) -> None:
 
 def test_every_option_that_was_chosen_shows(make: SimpleNamespace) -> None:
     plan = make.plan(
-        quick=True,
+        quick=False,
         keep_seeds=True,
         epochs=2,
         steps=30,
@@ -29,7 +29,7 @@ def test_every_option_that_was_chosen_shows(make: SimpleNamespace) -> None:
     )
     words = shlex.split(spell_command(plan))
     assert words[6:] == shlex.split(
-        "--quick --keep-seeds --runs 5 --max-runs 8 --epochs 2 --steps 30 "
+        "--keep-seeds --runs 5 --max-runs 8 --epochs 2 --steps 30 "
         "--budget 1800s --trial-timeout 1000000s --metric val_accuracy --mode max "
         "--margin 0.005 --min-speedup 1.2 train.py"
     )
@@ -43,3 +43,9 @@ def test_a_name_that_a_shell_would_split_is_quoted(make: SimpleNamespace) -> Non
 def test_a_module_is_named_as_python_names_it(make: SimpleNamespace) -> None:
     plan = make.plan(script="pack.train", module=True)
     assert spell_command(plan).endswith(" -m pack.train")
+
+
+def test_a_single_look_shows_as_one(make: SimpleNamespace) -> None:
+    plan = make.plan(quick=False, limits=Limits(looks=(3,)))
+    assert "--max-runs 3 " in spell_command(plan)
+    assert "--max-runs" not in spell_command(make.plan(quick=True))

@@ -92,12 +92,10 @@ def test_a_trial_that_never_trained_gives_no_rows(make: SimpleNamespace) -> None
     assert samples.list_windows(trials).rows == ()
     assert samples.list_epochs(trials).rows == ()
     assert samples.list_peaks(trials) == ()
-    assert samples.list_speeds(make.plan(), trials)[1] == ()
+    assert samples.list_speeds(trials, "step") == ()
 
 
-def test_speeds_are_by_step_where_trainings_were_cut_short(
-    make: SimpleNamespace,
-) -> None:
-    trials = make.trials()
-    assert samples.list_speeds(make.plan(quick=True), trials)[0] == "step"
-    assert samples.list_speeds(make.plan(quick=False), trials)[0] == "epoch"
+def test_a_short_trial_has_no_epoch_that_was_judged(make: SimpleNamespace) -> None:
+    trials = [make.trial("float32", 1), make.trial("float32", 1, stage=2)]
+    assert len(samples.list_speeds(trials, "step")) == 2
+    assert len(samples.list_speeds(trials, "epoch")) == 1

@@ -96,7 +96,7 @@ def test_repairs_caveats_and_causes_are_listed(
     plan: Plan, trials: list[Trial], result: Result
 ) -> None:
     text = as_text(plan, trials, result)
-    assert "repaired     loss-scaling" in text
-    assert "caveat       spreads-differ" in text
+    assert "repaired      loss-scaling" in text
+    assert "caveat        spreads-differ" in text
     assert "Next: betterhalf compare --runs 5 narrows the interval." in text
-    assert "why          emulated-float16" in text
+    assert "why           emulated-float16" in text
