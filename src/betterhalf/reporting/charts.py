@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import altair as alt
 
@@ -68,7 +68,7 @@ def _draw_speeds(
     palette: Palette, trials: Sequence[Trial], result: Result
 ) -> Picture | None:
     judged = (arm.speedup.basis for arm in result.arms if arm.speedup)
-    basis = next(judged, "step")
+    basis: Literal["epoch", "step"] = next(judged, "step")
     rows = list_speeds(trials, basis)
     if not rows:
         return None
