@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import altair as alt
 
@@ -67,8 +67,8 @@ def draw_charts(
 def _draw_speeds(
     palette: Palette, trials: Sequence[Trial], result: Result
 ) -> Picture | None:
-    judged = (arm.speedup.basis for arm in result.arms if arm.speedup)
-    basis: Literal["epoch", "step"] = next(judged, "step")
+    judged = [arm.speedup.basis for arm in result.arms if arm.speedup]
+    basis = judged[0] if judged else "step"
     rows = list_speeds(trials, basis)
     if not rows:
         return None
