@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import altair as alt
 
@@ -67,8 +67,7 @@ def draw_charts(
 def _draw_speeds(
     palette: Palette, trials: Sequence[Trial], result: Result
 ) -> Picture | None:
-    judged = [arm.speedup.basis for arm in result.arms if arm.speedup]
-    basis = judged[0] if judged else "step"
+    basis = _find_basis(result)
     rows = list_speeds(trials, basis)
     if not rows:
         return None
@@ -92,6 +91,14 @@ def _draw_speeds(
         "better. The bar is the interval over trials.",
         chart,
     )
+
+
+def _find_basis(result: Result) -> Literal["epoch", "step"]:
+    """Returns what the speed-ups were taken from; steps where there is none."""
+    for arm in result.arms:
+        if arm.speedup is not None:
+            return arm.speedup.basis
+    return "step"
 
 
 def _draw_windows(palette: Palette, windows: Rows) -> Picture | None:
