@@ -94,6 +94,11 @@ def read_kind(content: bytes, where: str) -> str:
     return _envelope(content, where).kind
 
 
+def read_environment(content: bytes, where: str) -> Environment | None:
+    """Returns the environment beside the data, or raises `StoreError`."""
+    return _envelope(content, where).environment
+
+
 def _envelope(content: bytes, where: str) -> Envelope:
     try:
         envelope = msgspec.json.decode(content, type=Envelope)
