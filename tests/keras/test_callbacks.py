@@ -31,7 +31,9 @@ def test_validation_is_not_training(keras, data):
     timer = betterhalf.callbacks.EpochTimer()
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
     model.compile("adam", "mse")
-    model.fit(*data, epochs=2, validation_data=data, callbacks=[timer, Slow()], verbose=0)
+    model.fit(
+        *data, epochs=2, validation_data=data, callbacks=[timer, Slow()], verbose=0
+    )
     assert timer.epoch_seconds[1] - timer.train_seconds[1] > 0.2
     assert timer.train_seconds[1] < timer.epoch_seconds[1] - 0.2
 

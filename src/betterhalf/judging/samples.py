@@ -59,7 +59,8 @@ def mean_epoch_seconds(training: Training) -> float | None:
 
 def samples_per_step(training: Training) -> float | None:
     """Returns the examples of a step, the smaller last one of an epoch counted."""
-    counted = [e for e in training.epochs if e.complete and e.samples and e.steps]
+    known = [e for e in training.epochs if e.samples and e.steps]
+    counted = [e for e in known if e.complete] or known
     if counted:
         return sum(e.samples or 0 for e in counted) / sum(e.steps for e in counted)
     return training.batch_size

@@ -30,7 +30,8 @@ class Epoch(Record, frozen=True, kw_only=True):
         index: from 0, as Keras counts them.
         seconds: wall time until the next epoch or the end of training, validation and
             callbacks included: what the user waits for.
-        train_seconds: its part up to the end of the last training step.
+        train_seconds: its part from the start of the first training step to the end of
+            the last; setting up the epoch's iterator comes before it.
         steps: training steps in it.
         samples: examples that it trained on; absent where unknown.
         complete: false where the trial was cut short within it.

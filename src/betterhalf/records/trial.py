@@ -54,7 +54,7 @@ class Failure(Record, frozen=True, kw_only=True):
 
     Attributes:
         kind: class of the exception, name of the signal, or `exit`.
-        message: last line of the traceback, or what the tool saw.
+        message: first line of what the exception says, or what the tool saw.
         traceback: the script's own, as Python would show it; absent for a signal.
     """
 

@@ -142,10 +142,10 @@ def _read_traceback(log: str) -> Failure | None:
     )
     if length is None:
         return None
-    message = lines[length]
-    kind = message.partition(":")[0].rpartition(".")[2]
+    kind, _, message = lines[length].partition(":")
+    kind = kind.rpartition(".")[2]
     return Failure(
         kind=kind or "exit",
-        message=message,
+        message=message.strip(),
         traceback=header + "\n".join(lines[: length + 1]) + "\n",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
+from betterhalf.judging.samples import keep_known, whole_seconds
 from betterhalf.records.plan import Slot
 from betterhalf.records.trial import Trial
 
@@ -15,7 +16,7 @@ def expect_total(
     """Returns the seconds that the whole experiment is expected to take.
 
     A trial to come takes as long as those of its arm and stage did, else as long as
-    those of its stage.
+    those of its stage, else as long as the steps of a short trial extrapolate to.
 
     Args:
         ended: trials of this experiment; at least one.
@@ -35,7 +36,11 @@ def expect_trial(ended: Sequence[Trial], slot: Slot) -> float:
     same_stage = [trial for trial in ended if trial.stage == slot.stage]
     same_arm = [trial for trial in same_stage if trial.arm == slot.arm]
     known = same_arm or same_stage
-    return fmean(_seconds_as_short(trial) for trial in known) if known else 0.0
+    if known:
+        return fmean(_seconds_as_short(trial) for trial in known)
+    short_of_arm = [trial for trial in ended if trial.arm == slot.arm]
+    whole = keep_known(whole_seconds(trial) for trial in short_of_arm or ended)
+    return fmean(whole) if whole else 0.0
 
 
 def _seconds_as_short(trial: Trial) -> float:

@@ -79,13 +79,16 @@ def make_plan(
     parsed = parse_arms(arms, default)
     for name in dict.fromkeys(arm.backend for arm in parsed):
         refuse_absent_backend(name)
+    names = [arm.name for arm in parsed]
+    speed_only = quick or epochs is not None or steps is not None
+    full = () if speed_only else order_blocks(names, limits.looks[-1], stage=2)
     return Plan(
         script=program.name,
         module=program.module,
         script_hash=program.script_hash,
         arguments_hash=program.arguments_hash,
         arms=parsed,
-        order=order_blocks([arm.name for arm in parsed], runs),
+        order=(*order_blocks(names, runs), *full),
         quick=quick,
         epochs=epochs,
         steps=steps,

@@ -114,6 +114,8 @@ class FitHook:
 
         def train_function(*args: Any) -> Any:
             nonlocal seen
+            if session.is_before_first_step:
+                session.begin_steps()
             outputs = function(*args)
             traced = compiles and sightings.applies != seen
             seen = sightings.applies

@@ -34,6 +34,7 @@ class Session:
         steps_per_epoch: as Keras knows it.
         limited: the limit was reached.
         capped: fewer epochs run than the script asked for.
+        is_before_first_step: an epoch has begun and no step of it has.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Session:
         self.steps_per_epoch: int | None = None
         self.limited = False
         self.capped = False
+        self.is_before_first_step = False
         self._name = name
         self._backend = backend
         self._writer = writer
@@ -81,8 +83,19 @@ class Session:
         """An epoch begins; what came since the last one belongs to the last one."""
         self._tell_epoch()
         self.clock.epoch = index
-        self.clock.begin_window()
         self._epoch = _EpochInProgress(index, self.clock.steps)
+        self.is_before_first_step = True
+
+    def begin_steps(self) -> None:
+        """The first step of the epoch begins.
+
+        Setting up the epoch's iterator belongs to the epoch and to no window: on
+        TensorFlow it takes between 10 ms and 1.2 s (seen with 1,293 images in memory),
+        which a short trial would charge to whichever arm crosses more epochs.
+        """
+        self.is_before_first_step = False
+        self.clock.begin_window()
+        self._epoch.steps_began = time.perf_counter()
 
     def end_train_part(self, samples: int | None) -> None:
         """The last training step of the epoch has been dispatched.
@@ -94,7 +107,7 @@ class Session:
         if epoch.train_seconds is not None or epoch.index is None:
             return
         self.clock.end_window()
-        epoch.train_seconds = time.perf_counter() - epoch.began
+        epoch.train_seconds = time.perf_counter() - epoch.steps_began
         epoch.steps = self.clock.steps - epoch.steps_before
         epoch.samples = samples
         epoch.complete = not self.limited
@@ -176,6 +189,7 @@ class _EpochInProgress:
         self.index = index
         self.steps_before = steps_before
         self.began = time.perf_counter()
+        self.steps_began = self.began
         self.train_seconds: float | None = None
         self.steps = 0
         self.samples: int | None = None

@@ -89,7 +89,7 @@ def _tell_what_the_script_raises(writer: EventWriter) -> None:
         text = _traceback_of_the_script(kind, error, trace)
         failure = Failure(
             kind=kind.__name__,
-            message="".join(traceback.format_exception_only(error)).split("\n")[0],
+            message=(str(error).splitlines() or [""])[0],
             traceback=text,
         )
         writer.write(events.Raised, failure=failure)

@@ -51,8 +51,14 @@ class TrainingWatcher(Listener):
         self._ordinal = 0
         self._told_environment = False
         self._in_batch = False
-        backend.watch_loops(self._loop_stepped)
+        self._stop_loops = backend.watch_loops(self._loop_stepped)
         atexit.register(self._end)
+
+    def stop(self) -> None:
+        """Stops watching the loops of the script."""
+        self._end()
+        self._stop_loops()
+        atexit.unregister(self._end)
 
     def around_compile(
         self, model: Any, arguments: dict[str, Any], proceed: Callable[[], Any]

@@ -1,4 +1,4 @@
-"""Every record goes through JSON and comes back as it was, non-finite floats included."""
+"""Every record goes through JSON and comes back as it was, NaN and infinity too."""
 
 import math
 
@@ -37,7 +37,9 @@ def _strategy(form):
     if isinstance(kind, msgspec.inspect.VarTupleType):
         return st.lists(_strategy(kind.item_type), max_size=2).map(tuple)
     if isinstance(kind, msgspec.inspect.DictType):
-        return st.dictionaries(st.text(max_size=4), _strategy(kind.value_type), max_size=2)
+        return st.dictionaries(
+            st.text(max_size=4), _strategy(kind.value_type), max_size=2
+        )
     assert isinstance(kind, msgspec.inspect.StructType), kind
     return st.builds(
         kind.cls, **{field.name: _strategy(field.type) for field in kind.fields}

@@ -341,7 +341,7 @@ def test_a_traceback_that_only_the_log_has_is_read_from_there(lab):
     log = f"hello\n{TRACEBACK}\ngoodbye\n"
     trial = fold([], SLOT, Ending(exit_code=1, seconds=2.0), log=log)
     assert trial.failure == Failure(
-        kind="ValueError", message="ValueError: no data", traceback=TRACEBACK
+        kind="ValueError", message="no data", traceback=TRACEBACK
     )
 
 

@@ -5,8 +5,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from betterhalf.records.events import Event
 from betterhalf.records.codec import decode_line
+from betterhalf.records.events import Event
 from betterhalf.records.instructions import Instructions
 from betterhalf.worker.seeds import replace_seeds, seed_for_block
 from betterhalf.worker.writing import EventWriter

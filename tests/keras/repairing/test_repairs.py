@@ -232,9 +232,7 @@ def _torch(model, batch):
     return {"loss": loss}
 
 
-def test_an_unscaled_train_step_is_not_divided_by_the_loss_scale(
-    keras, data, repaired
-):
+def test_an_unscaled_train_step_is_not_divided_by_the_loss_scale(keras, data, repaired):
     _, notes = repaired
     moved = {}
     for policy in ("float32", "mixed_float16"):
