@@ -132,7 +132,7 @@ def test_a_script_that_raises_is_shown_as_python_would_show_it(scripts):
     ("arguments", "told"),
     [
         (["no_such.py"], "no_such.py"),
-        (["data/readings.csv"], "Python"),
+        (["data/message.txt"], "Python"),
         (["--arms", "mixed_float17", "sequential.py"], "mixed_float17"),
         (["--backend", "theano", "sequential.py"], "theano"),
         (["--arms", "16-mixed,mixed_float16", "sequential.py"], "mixed_float16"),

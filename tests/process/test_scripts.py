@@ -41,9 +41,11 @@ def run_trial(program, backend, *, arm=POLICY, number=1):
     """Runs the trial of one arm and returns its record."""
     plan = make_plan(program, arms=[arm], backend=backend, quick=True)
     store = Store(Path("store"))
-    store.write_plan(plan, None)
-    sitting = Sitting(plan, program, store, LocalExecutor(), NoObserver())
-    return sitting._run_trial(Slot(arm=arm, number=number))
+    store.folder.mkdir(exist_ok=True)
+    with store.locked():
+        store.write_plan(plan, None)
+        sitting = Sitting(plan, program, store, LocalExecutor(), NoObserver())
+        return sitting._run_trial(Slot(arm=arm, number=number))
 
 
 @pytest.mark.parametrize(("script", "backend"), CASES)
