@@ -38,7 +38,7 @@ class Instructions(Record, frozen=True, kw_only=True):
     block: int = 0
     keep_seeds: bool = False
     short: bool = False
-    steady_seconds: float = 2.0
+    steady_seconds: float = 4.0
     steady_steps: int = 30
     judged: int | None = None
     epochs: int | None = None

@@ -119,7 +119,7 @@ def test_instructions_say_how_a_trial_is_to_run(lab):
     assert (last.policy, last.backend, last.raw) == ("mixed_float16", "torch", True)
     assert (last.block, last.keep_seeds, last.short) == (2, True, True)
     assert (last.steps, last.epochs) == (7, 2)
-    assert (last.steady_seconds, last.steady_steps) == (2.0, 30)
+    assert (last.steady_seconds, last.steady_steps) == (4.0, 30)
     assert Path(last.events).is_absolute()
     assert Path(last.folder).is_absolute()
 
