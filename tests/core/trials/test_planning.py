@@ -65,7 +65,16 @@ def test_a_plan_knows_the_script_by_name_and_hash_alone(lab):
 def test_looks_are_fixed_in_the_plan(lab, options, looks):
     plan = lab.plan(**options)
     assert plan.limits.looks == looks
-    assert max(slot.number for slot in plan.order) == looks[0]
+    short = [slot.number for slot in plan.order if slot.stage == 1]
+    full = [slot.number for slot in plan.order if slot.stage == 2]
+    assert max(short) == looks[0]
+    assert max(full, default=0) == (0 if options["quick"] else looks[-1])
+
+
+@pytest.mark.parametrize("cap", [{"epochs": 2}, {"steps": 50}, {"quick": True}])
+def test_a_capped_experiment_has_short_trials_alone(lab, cap):
+    plan = lab.plan(**{"quick": False, **cap})
+    assert {slot.stage for slot in plan.order} == {1}
 
 
 def test_the_script_chooses_the_backend_of_its_arms(lab):
