@@ -5,7 +5,7 @@ cancels; the figure is the median over blocks of the ratio of the time of an epo
 its exact 95 % interval (order statistics): a pause of the machine hits one block, not
 the figure. The bar is an upper end of at most 1.01. One process a backend.
 
-    ./dev bench watching [--blocks 150] [--backend jax]
+    ./dev bench watching [--blocks 40] [--backend jax]
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import time
 
 
 BACKENDS = ("tensorflow", "jax", "torch")
-STEPS = 30
+STEPS = 200
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--blocks", type=int, default=150)
+    parser.add_argument("--blocks", type=int, default=40)
     parser.add_argument("--backend", choices=BACKENDS)
     chosen = parser.parse_args()
     if chosen.backend:
@@ -97,7 +97,7 @@ def _training(keras, np):
     )
     model.compile("adam", "sparse_categorical_crossentropy")
     generator = np.random.default_rng(0)
-    batch = 4
+    batch = 2
     x = generator.random((STEPS * batch, 32, 32, 3), dtype="float32")
     y = generator.integers(0, 10, STEPS * batch)
 

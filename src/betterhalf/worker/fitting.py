@@ -107,7 +107,7 @@ class FitHook:
 
     def _timed(self, function: Any, model: Any) -> Any:
         session, sightings = self._session, self._sightings
-        count = session.clock.count
+        count = session.count
         compiles = self._backend.compiles_step(model)
         steps_per_execution = model.steps_per_execution
         seen = sightings.applies
@@ -119,7 +119,7 @@ class FitHook:
             outputs = function(*args)
             traced = compiles and sightings.applies != seen
             seen = sightings.applies
-            count(session.steps_in_call(steps_per_execution), outputs, traced)
+            count(steps_per_execution, outputs, traced)
             return outputs
 
         return train_function
