@@ -8,6 +8,9 @@ from betterhalf.records._base import Record
 INSTRUCTIONS_VARIABLE = "BETTERHALF_INSTRUCTIONS"
 """Environment variable with the path of the instructions of this trial."""
 
+PARENT_VARIABLE = "BETTERHALF_PARENT"
+"""Environment variable with the process id of the experiment: a trial ends with it."""
+
 
 class Instructions(Record, frozen=True, kw_only=True):
     """How one trial is to run and where it reports.

@@ -20,7 +20,7 @@ from betterhalf.errors import BetterhalfError
 from betterhalf.hardware.processes import end_process_tree
 from betterhalf.hardware.sampling import Sampler
 from betterhalf.records.events import Event, Left
-from betterhalf.records.instructions import INSTRUCTIONS_VARIABLE
+from betterhalf.records.instructions import INSTRUCTIONS_VARIABLE, PARENT_VARIABLE
 from betterhalf.trials.endings import Ending
 from betterhalf.trials.folding import read_events
 from betterhalf.trials.leftovers import end_leftovers
@@ -28,9 +28,6 @@ from betterhalf.trials.programs import Program
 from betterhalf.trials.store import TrialFiles
 from betterhalf.worker import hook_folder
 
-
-PARENT_VARIABLE: Final = "BETTERHALF_PARENT"
-"""Environment variable with the process id that a child watches, to end with it."""
 
 _POLL_SECONDS: Final = 0.2
 """Five looks a second are live enough, and cost nothing that a clock could see."""

@@ -15,14 +15,15 @@ from betterhalf import backends
 from betterhalf.keras_seams import watch_import
 from betterhalf.records import events
 from betterhalf.records.codec import decode_line
-from betterhalf.records.instructions import INSTRUCTIONS_VARIABLE, Instructions
+from betterhalf.records.instructions import (
+    INSTRUCTIONS_VARIABLE,
+    PARENT_VARIABLE,
+    Instructions,
+)
 from betterhalf.records.trial import Failure, Note
 from betterhalf.worker.seeds import replace_seeds
 from betterhalf.worker.writing import EventWriter
 
-
-PARENT_VARIABLE = "BETTERHALF_PARENT"
-"""Process id of the experiment; the trial ends when that process is gone."""
 
 _MAIN_VARIABLE = "BETTERHALF_MAIN"
 _PACKAGE = str(Path(__file__).parent.parent)

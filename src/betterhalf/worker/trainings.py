@@ -9,7 +9,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from betterhalf.backends import Backend
+from betterhalf.hardware.facts import read_environment
 from betterhalf.keras_seams import Listener
 from betterhalf.keras_seams.listening import ApplyCall
 from betterhalf.records import events
@@ -21,7 +24,6 @@ from betterhalf.worker.fitting import FitHook, plan_fit
 from betterhalf.worker.metrics import read_metrics, read_sample_count
 from betterhalf.worker.session import Session
 from betterhalf.worker.sightings import Sightings
-from betterhalf.worker.versions import read_environment
 from betterhalf.worker.writing import EventWriter
 
 
@@ -194,8 +196,20 @@ class TrainingWatcher(Listener):
         session.end(self._keras, self._sightings, whole)
         if not self._told_environment:
             self._told_environment = True
-            environment = read_environment(self._keras, self._backend)
-            self._writer.write(events.EnvironmentSeen, environment=environment)
+            self._tell_environment()
+
+    def _tell_environment(self) -> None:
+        """Tells versions and the devices in use.
+
+        After the first training: asking a backend for its devices earlier would settle
+        what the script may still want to configure.
+        """
+        environment = read_environment(("keras", "numpy", *self._backend.versions()))
+        cpus = tuple(each for each in environment.devices if each.kind == "cpu")
+        environment = msgspec.structs.replace(
+            environment, devices=self._backend.devices() or cpus
+        )
+        self._writer.write(events.EnvironmentSeen, environment=environment)
 
     def _is_last_needed(self, session: Session) -> bool:
         judged = self._instructions.judged
