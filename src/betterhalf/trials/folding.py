@@ -93,7 +93,11 @@ def fold(
         checks=checks,
         memory=None if chosen is None else told.trainings[chosen].memory,
         repairs=tuple(told.repairs),
-        notes=(*told.notes, *_note_left_behind(ending)),
+        notes=(
+            *told.notes,
+            *_note_exit_code(ending, outcome),
+            *_note_left_behind(ending),
+        ),
         timeline=ending.timeline,
         failure=failure,
     )
@@ -133,9 +137,26 @@ def _name_outcome(
     if ending.exit_code == 0:
         return "finished", None
     failure = find_failure(ending, told.raised, log)
-    if is_out_of_memory(ending, failure, log, memory_bytes):
-        return "out-of-memory", failure
-    return "crashed", failure
+    if _left_by_itself(ending, failure) and told.has_trained():
+        return "finished", None
+    is_full = is_out_of_memory(ending, failure, log, memory_bytes)
+    return ("out-of-memory" if is_full else "crashed"), failure
+
+
+def _left_by_itself(ending: Ending, failure: Failure) -> bool:
+    """Whether it was `sys.exit` with a code of the script's own, and no mishap.
+
+    Codes from 128 are what shells make of signals.
+    """
+    return failure.kind == "exit" and 0 < (ending.exit_code or 0) < 128
+
+
+def _note_exit_code(ending: Ending, outcome: Outcome) -> Iterator[Note]:
+    if outcome == "finished" and ending.exit_code:
+        yield Note(
+            code="exit-code",
+            text=f"the script trained and then left with exit code {ending.exit_code}",
+        )
 
 
 def _note_left_behind(ending: Ending) -> Iterator[Note]:
@@ -202,6 +223,10 @@ class _Told:
         handler = self._handlers.get(type(event))
         if handler is not None:
             handler(event)
+
+    def has_trained(self) -> bool:
+        """Whether every training that began has come to its end."""
+        return bool(self.trainings) and all(each.ended for each in self.trainings)
 
     def list_trainings(self) -> tuple[Training, ...]:
         """Returns the trainings; each stands at the place of its ordinal."""

@@ -317,7 +317,7 @@ def test_who_left_has_finished_however_the_process_ended(lab):
             "interrupted",
             "interrupt",
         ),
-        (Ending(exit_code=3, seconds=2.0), "crashed", "exit"),
+        (Ending(exit_code=137, seconds=2.0), "crashed", "exit"),
         (Ending(exit_code=-9, seconds=2.0), "crashed", "SIGKILL"),
         (Ending(exit_code=-11, seconds=2.0), "crashed", "SIGSEGV"),
         (Ending(exit_code=-99, seconds=2.0), "crashed", "signal 99"),
@@ -328,6 +328,18 @@ def test_how_a_process_ended_is_the_outcome(lab, ending, outcome, kind):
     trial = fold(lab.train(), SLOT, ending)
     assert (trial.outcome, trial.failure.kind) == (outcome, kind)
     assert trial.exit_code == ending.exit_code
+
+
+def test_a_script_that_trained_and_leaves_with_its_own_code_has_finished(lab):
+    trial = fold(lab.train(), SLOT, Ending(exit_code=3, seconds=2.0))
+    assert (trial.outcome, trial.failure, trial.exit_code) == ("finished", None, 3)
+    assert [note.code for note in trial.notes] == ["exit-code"]
+
+
+@pytest.mark.parametrize("cut", [0, 3])
+def test_a_script_that_leaves_before_its_training_has_ended_has_crashed(lab, cut):
+    trial = fold(lab.train()[:cut], SLOT, Ending(exit_code=3, seconds=2.0))
+    assert (trial.outcome, trial.failure.kind) == ("crashed", "exit")
 
 
 def test_an_exception_is_told_with_the_scripts_own_traceback(lab):
