@@ -20,7 +20,14 @@ def refuse_unusable(plan: Plan, trial: Trial) -> None:
     """
     if trial.outcome not in {"finished", "diverged"}:
         return
-    if not any(training.steps for training in trial.trainings):
+    trains = any(training.steps for training in trial.trainings)
+    if not trains and any(note.code == "keras-2" for note in trial.notes):
+        raise UsageError(
+            "Expected a script that trains with Keras 3. Received: "
+            f"{plan.script}, which uses tf_keras (Keras 2). Use `import keras`, without "
+            "TF_USE_LEGACY_KERAS."
+        )
+    if not trains:
         raise UsageError(
             "Expected a script that trains: a fit, train_on_batch or a loop of its own "
             f"with an optimizer of Keras. Received: {plan.script}, which ended without "

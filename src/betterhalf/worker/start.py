@@ -47,6 +47,7 @@ def start() -> None:
         writer.write(events.Started, pid=os.getpid())
         _tell_what_the_script_raises(writer)
         _end_with_the_parent()
+        watch_import("tf_keras", after=lambda _: _note_keras_2(writer))
         watch_import("jax", after=lambda _: backends.load("jax").prepare())
     replace_seeds(instructions, writer)
     watch_import(
@@ -63,6 +64,15 @@ def _keras_imported(
     from betterhalf.worker.watching import watch  # noqa: PLC0415
 
     watch(keras, instructions, writer, is_main)
+
+
+def _note_keras_2(writer: EventWriter) -> None:
+    note = Note(
+        code="keras-2",
+        text="the script imports tf_keras (Keras 2), whose trainings are not watched",
+        todo="use Keras 3: `import keras`, without TF_USE_LEGACY_KERAS",
+    )
+    writer.write(events.Noted, note=note)
 
 
 def _assert_backend(instructions: Instructions, writer: EventWriter) -> None:

@@ -197,6 +197,16 @@ def test_a_script_that_never_trains_stops_at_its_first_trial(bench):
     assert bench.ran == []
 
 
+def test_a_script_of_keras_2_is_told_that_it_is_one(bench):
+    note = Note(code="keras-2", text="the script imports tf_keras")
+
+    def script(instructions, n):
+        return [*bench.lab.started(), events.Noted(at=1.0, note=note)], {}
+
+    with pytest.raises(UsageError, match="tf_keras"):
+        bench.run(script)
+
+
 def test_a_metric_that_does_not_exist_stops_at_the_first_trial(lab):
     bench = Bench(lab, metric="acuracy")
     with pytest.raises(UsageError, match=r"loss, accuracy\. Received: 'acuracy'"):
