@@ -24,8 +24,8 @@ def refuse_unusable(plan: Plan, trial: Trial) -> None:
     if not trains and any(note.code == "keras-2" for note in trial.notes):
         raise UsageError(
             "Expected a script that trains with Keras 3. Received: "
-            f"{plan.script}, which uses tf_keras (Keras 2). Use `import keras`, without "
-            "TF_USE_LEGACY_KERAS."
+            f"{plan.script}, which uses tf_keras (Keras 2). Use `import keras`, "
+            "without TF_USE_LEGACY_KERAS."
         )
     if not trains:
         raise UsageError(
