@@ -56,7 +56,7 @@ class Shortener:
 
     ```python
     Shortener(Path("/home/ada/work"), Path("/home/ada")).shorten(
-        'File "/home/ada/work/train.py"'
+        'File "/home/ada/lab/train.py"'
     )  # 'File "./train.py"'
     ```
     """

@@ -70,7 +70,7 @@ def test_any_log_gives_text_that_is_safe_to_print(content):
 def test_the_home_and_the_working_directory_are_shortened(tmp_path):
     home, folder = Path("/home/ada"), Path("/home/ada/work")
     shorten = Shortener(folder, home).shorten
-    assert shorten('File "/home/ada/work/train.py", line 3') == (
+    assert shorten('File "/home/ada/lab/train.py", line 3') == (
         'File "./train.py", line 3'
     )
     assert shorten("/home/ada/.keras/keras.json") == "~/.keras/keras.json"
