@@ -22,8 +22,7 @@ _MODEL_METHODS = ("compile", "fit", "evaluate", "train_on_batch")
 class Installation:
     """Listeners in place; `remove` restores Keras exactly."""
 
-    def __init__(self, keras: Any, patches: Patches):
-        self.keras = keras
+    def __init__(self, patches: Patches):
         self._patches = patches
 
     def remove(self) -> None:
@@ -56,7 +55,7 @@ def install(keras: Any, listeners: Sequence[Listener]) -> Installation:
     except BaseException:
         patches.undo()
         raise
-    return Installation(keras, patches)
+    return Installation(patches)
 
 
 def _check_version(keras: Any) -> None:

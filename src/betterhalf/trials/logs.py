@@ -55,7 +55,7 @@ class Shortener:
     """Shows the working directory as `.` and the home as `~` in a text.
 
     ```python
-    Shortener(Path("/home/ada/work"), Path("/home/ada")).shorten(
+    Shortener(Path("/home/ada/lab"), Path("/home/ada")).shorten(
         'File "/home/ada/lab/train.py"'
     )  # 'File "./train.py"'
     ```

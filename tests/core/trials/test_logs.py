@@ -68,21 +68,21 @@ def test_any_log_gives_text_that_is_safe_to_print(content):
 
 
 def test_the_home_and_the_working_directory_are_shortened(tmp_path):
-    home, folder = Path("/home/ada"), Path("/home/ada/work")
+    home, folder = Path("/home/ada"), Path("/home/ada/lab")
     shorten = Shortener(folder, home).shorten
     assert shorten('File "/home/ada/lab/train.py", line 3') == (
         'File "./train.py", line 3'
     )
     assert shorten("/home/ada/.keras/keras.json") == "~/.keras/keras.json"
-    assert shorten("cd /home/ada/work.") == "cd .."
-    assert shorten("in /home/ada/work: no") == "in .: no"
+    assert shorten("cd /home/ada/lab.") == "cd .."
+    assert shorten("in /home/ada/lab: no") == "in .: no"
 
 
 def test_what_only_looks_like_them_is_left_alone():
-    shorten = Shortener(Path("/home/ada/work"), Path("/home/ada")).shorten
-    for text in ("/home/adam/x", "/home/ada-2", "/backup/home/ada/work2/x", "/home"):
+    shorten = Shortener(Path("/home/ada/lab"), Path("/home/ada")).shorten
+    for text in ("/home/adam/x", "/home/ada-2", "/backup/home/ada/lab2/x", "/home"):
         assert shorten(text) == text.replace("/home/ada/", "~/", 0)
-    assert shorten("/home/ada/work.old/x") == "~/work.old/x"
+    assert shorten("/home/ada/lab.old/x") == "~/work.old/x"
 
 
 def test_a_root_is_no_name_to_hide():
