@@ -3,7 +3,10 @@
 For each repeat the ratio is computed again from the raw windows in `trials/`, and must
 equal the one in `result.json`.
 
-    ./dev bench demo [--repeats 10] [--backends tensorflow,jax,torch]
+    ./dev bench demo [--repeats 10] [--backends tensorflow,jax,torch] [--keep DIR]
+
+`--keep` leaves the run stores in a folder; those that it already holds count, so that
+an interrupted benchmark goes on where it was. The backends take turns.
 """
 
 from __future__ import annotations
@@ -27,40 +30,57 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--backends", default="tensorflow,jax,torch")
+    parser.add_argument("--keep", type=Path)
     chosen = parser.parse_args()
-    for backend in chosen.backends.split(","):
-        found: dict[str, list[dict]] = {}
-        began = time.monotonic()
-        for _ in range(chosen.repeats):
-            for arm in run_demo(backend):
-                found.setdefault(arm["arm"], []).append(arm)
-        minutes = (time.monotonic() - began) / 60 / chosen.repeats
-        print(f"{backend}: {chosen.repeats} repeats, {minutes:.1f} min each")
-        for name, arms in found.items():
-            print(f"  {name:15} {summarise(arms)}", flush=True)
+    backends = chosen.backends.split(",")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (chosen.keep or Path(temporary)).absolute()
+        for repeat in range(chosen.repeats):
+            for backend in backends:
+                run_demo(backend, folder / f"{backend}-{repeat}")
+        for backend in backends:
+            stores = [folder / f"{backend}-{each}" for each in range(chosen.repeats)]
+            summarise_backend(backend, stores)
     return 0
 
 
-def run_demo(backend: str) -> list[dict]:
-    """Runs `compare --quick` once and returns the arms beside the reference."""
-    with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / "store"
-        subprocess.run(
-            [
-                *(sys.executable, "-m", "betterhalf", "compare", "--quick"),
-                *("--backend", backend, "--out", str(store), str(SCRIPT)),
-            ],
-            cwd=folder,
-            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"},
-            capture_output=True,
-            check=False,
-        )
-        arms = json.loads((store / "result.json").read_text())["data"]["arms"]
-        for arm in arms[1:]:
-            again = recompute(store, arm["reference"], arm["arm"])
-            if not math.isclose(again, arm["speedup"]["estimate"], rel_tol=1e-9):
-                raise SystemExit(f"{arm['arm']}: {again} is not {arm['speedup']}")
-        return arms[1:]
+def run_demo(backend: str, store: Path) -> None:
+    """Runs `compare --quick` once, unless the store has its result already."""
+    if (store / "result.json").exists():
+        return
+    store.parent.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "betterhalf", "compare", "--quick"),
+            *("--backend", backend, "--out", str(store), str(SCRIPT)),
+        ],
+        cwd=store.parent,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"},
+        capture_output=True,
+        check=False,
+    )
+    print(f"{store.name}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+def summarise_backend(backend: str, stores: list[Path]) -> None:
+    found: dict[str, list[dict]] = {}
+    for store in stores:
+        for arm in read_arms(store):
+            found.setdefault(arm["arm"], []).append(arm)
+    print(f"{backend}: {len(stores)} repeats")
+    for name, arms in found.items():
+        print(f"  {name:15} {summarise(arms)}", flush=True)
+
+
+def read_arms(store: Path) -> list[dict]:
+    """The arms beside the reference, each ratio computed again from the windows."""
+    arms = json.loads((store / "result.json").read_text())["data"]["arms"]
+    for arm in arms[1:]:
+        again = recompute(store, arm["reference"], arm["arm"])
+        if not math.isclose(again, arm["speedup"]["estimate"], rel_tol=1e-9):
+            raise SystemExit(f"{arm['arm']}: {again} is not {arm['speedup']}")
+    return arms[1:]
 
 
 def recompute(store: Path, reference: str, arm: str) -> float:

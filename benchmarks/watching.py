@@ -3,9 +3,14 @@
 Each block is ABBA inside one process (plain, watched, watched, plain), so that drift
 cancels; the figure is the median over blocks of the ratio of the time of an epoch, with
 its exact 95 % interval (order statistics): a pause of the machine hits one block, not
-the figure. The bar is an upper end of at most 1.01. One process a backend.
+the figure. The bar is an upper end of at most 1.01. One process a backend, on one core
+and one thread, because threads that wait for each other are most of the noise here; a
+block still spreads by 3 to 6 %, which is why it takes hundreds.
 
-    ./dev bench watching [--blocks 40] [--backend jax]
+Before it the same with a model of five weights, where the step is short enough to see
+the cost itself: microseconds a step, and milliseconds an epoch.
+
+    ./dev bench watching [--blocks 600] [--backend jax]
 """
 
 from __future__ import annotations
@@ -18,12 +23,19 @@ import time
 
 
 BACKENDS = ("tensorflow", "jax", "torch")
-STEPS = 200
+STEPS, BATCH = 30, 8
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "TF_NUM_INTRAOP_THREADS": "1",
+    "TF_NUM_INTEROP_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--blocks", type=int, default=40)
+    parser.add_argument("--blocks", type=int, default=600)
     parser.add_argument("--backend", choices=BACKENDS)
     chosen = parser.parse_args()
     if chosen.backend:
@@ -38,7 +50,7 @@ def main() -> int:
                 "--blocks",
                 str(chosen.blocks),
             ],
-            env={**os.environ, "KERAS_BACKEND": each, "TF_CPP_MIN_LOG_LEVEL": "2"},
+            env={**os.environ, **ONE_THREAD, "KERAS_BACKEND": each},
             check=False,
         ).returncode
         for each in BACKENDS
@@ -48,20 +60,16 @@ def main() -> int:
 
 def measure(name: str, blocks: int) -> int:
     os.environ["KERAS_BACKEND"] = name
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     import keras
     import numpy as np
 
+    _show_cost(keras, np, name)
     model, data, clock = _training(keras, np)
-    for _ in range(3):
-        _watched(keras, model, data, clock)
-        _plain(model, data, clock)
-    logs = []
-    for _ in range(blocks):
-        first = _plain(model, data, clock)
-        watched = _watched(keras, model, data, clock)
-        watched += _watched(keras, model, data, clock)
-        plain = first + _plain(model, data, clock)
-        logs.append(float(np.log(watched / plain)))
+    pairs = _alternate(keras, model, data, clock, blocks)
+    first = pairs[-1][0] / 2
+    logs = [float(np.log(watched / plain)) for plain, watched in pairs]
     low, middle, high = (float(np.exp(value)) for value in _median_interval(logs))
     step = 1000 * first / STEPS
     print(
@@ -70,6 +78,35 @@ def measure(name: str, blocks: int) -> int:
         flush=True,
     )
     return 0 if high <= 1.01 else 1
+
+
+def _alternate(keras, model, data, clock, blocks):
+    """The seconds of two plain and of two watched epochs, block by block."""
+    pairs = []
+    for _ in range(3 + blocks):
+        plain = _plain(model, data, clock)
+        watched = _watched(keras, model, data, clock)
+        watched += _watched(keras, model, data, clock)
+        pairs.append((plain + _plain(model, data, clock), watched))
+    return pairs[3:]
+
+
+def _show_cost(keras, np, name) -> None:
+    """Prints what a step and an epoch cost, from epochs of 1 and of 400 tiny steps."""
+    cost = {}
+    for steps in (1, 400):
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        x, y = np.zeros((steps, 4), "float32"), np.zeros((steps, 1), "float32")
+        data = {"x": x, "y": y, "batch_size": 1, "verbose": 0}
+        pairs = _alternate(keras, model, data, _clock(keras), 40)
+        cost[steps] = float(np.median([(b - a) / 2 for a, b in pairs]))
+    step = (cost[400] - cost[1]) / 399
+    print(
+        f"{name:10}  {1e6 * step:.0f} us a step, {1e3 * (cost[1] - step):.2f} ms an "
+        "epoch",
+        flush=True,
+    )
 
 
 def _median_interval(values):
@@ -97,10 +134,13 @@ def _training(keras, np):
     )
     model.compile("adam", "sparse_categorical_crossentropy")
     generator = np.random.default_rng(0)
-    batch = 2
-    x = generator.random((STEPS * batch, 32, 32, 3), dtype="float32")
-    y = generator.integers(0, 10, STEPS * batch)
+    x = generator.random((STEPS * BATCH, 32, 32, 3), dtype="float32")
+    y = generator.integers(0, 10, STEPS * BATCH)
+    data = {"x": x, "y": y, "batch_size": BATCH, "verbose": 0}
+    return model, data, _clock(keras)
 
+
+def _clock(keras):
     class Clock(keras.callbacks.Callback):
         seconds = 0.0
 
@@ -111,7 +151,7 @@ def _training(keras, np):
             float(logs["loss"])  # the device is done when the number is there
             self.seconds = time.perf_counter() - self.began
 
-    return model, {"x": x, "y": y, "batch_size": batch, "verbose": 0}, Clock()
+    return Clock()
 
 
 def _plain(model, data, clock) -> float:

@@ -1,25 +1,46 @@
 """Runs the tests in the order and the processes that they need.
 
 One backend a process: the tests of `tests/keras` run once for each. With arguments they
-go to pytest, over the folders that the arguments name or over all.
+go to pytest, over the folders that the arguments name or over all. `--all` adds those
+that are marked `long`; `--table FILE` adds a row for each part to a Markdown table.
 """
 
 from __future__ import annotations
 
+import argparse
+import datetime
+import importlib.metadata
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
+from xml.etree import ElementTree
 
 
 BACKENDS = ("tensorflow", "jax", "torch")
+NO_TESTS = 5  # what pytest returns when nothing was selected
+HEAD = """# Results of the long tier
+
+Written by `./dev test --all`: every test, and those that touch Keras once more with the
+oldest Keras that is supported.
+
+| date | keras | tests | backend | passed | failed | skipped | seconds |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+"""
 
 
-def main(arguments: list[str]) -> int:
-    """Runs every part and returns the worst exit code; 5 (no tests) is no failure."""
-    every = "--all" in arguments
-    arguments = [argument for argument in arguments if argument != "--all"]
-    chosen = [] if every else ["-m", "not long"]
+def main() -> int:
+    """Runs every part and returns the worst exit code; no tests are no failure."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--anew", action="store_true", help="begin the table again")
+    chosen, arguments = parser.parse_known_args()
+    if chosen.table and chosen.anew:
+        chosen.table.write_text(HEAD)
+    tier = [] if chosen.all else ["-m", "not long"]
     named = [argument for argument in arguments if argument.startswith("tests/")]
     others = [argument for argument in arguments if argument not in named]
     worst = 0
@@ -28,7 +49,11 @@ def main(arguments: list[str]) -> int:
             [path for path in named if path.startswith(folder)] if named else [folder]
         )
         if paths:
-            worst = max(worst, _run_pytest([*chosen, *others, *paths], backend))
+            code, row = _run_pytest([*tier, *others, *paths], folder, backend)
+            worst = max(worst, code)
+            if chosen.table:
+                with chosen.table.open("a") as file:
+                    file.write(row)
     return worst
 
 
@@ -40,19 +65,51 @@ def _parts() -> list[tuple[str, str | None]]:
     ]
 
 
-def _run_pytest(arguments: list[str], backend: str | None) -> int:
+def _run_pytest(
+    arguments: list[str], folder: str, backend: str | None
+) -> tuple[int, str]:
+    """Runs one part and returns its exit code and its row of the table."""
     environment = {k: v for k, v in os.environ.items() if k != "KERAS_BACKEND"}
     environment["TF_CPP_MIN_LOG_LEVEL"] = "2"
     if backend is not None:
         environment["KERAS_BACKEND"] = backend
     print(f"== pytest {' '.join(arguments)} [{backend or 'no keras here'}]", flush=True)
     began = time.monotonic()
-    ended = subprocess.run(
-        [sys.executable, "-m", "pytest", *arguments], env=environment, check=False
-    )
-    print(f"== {time.monotonic() - began:.0f} s", flush=True)
-    return 0 if ended.returncode == 5 else ended.returncode
+    with tempfile.TemporaryDirectory() as temporary:
+        report = Path(temporary) / "report.xml"
+        ended = subprocess.run(
+            [sys.executable, "-m", "pytest", f"--junitxml={report}", *arguments],
+            env=environment,
+            check=False,
+        )
+        counts = _count(report)
+    seconds = time.monotonic() - began
+    print(f"== {seconds:.0f} s", flush=True)
+    cells = [
+        datetime.datetime.now(datetime.UTC).date(),
+        importlib.metadata.version("keras"),
+        folder,
+        backend or "",
+        *counts,
+        f"{seconds:.0f}",
+    ]
+    code = 0 if ended.returncode == NO_TESTS else ended.returncode
+    return code, f"| {' | '.join(map(str, cells))} |\n"
+
+
+def _count(report: Path) -> tuple[int, int, int]:
+    """Returns how many tests passed, failed and were skipped."""
+    if not report.exists():
+        return 0, 1, 0  # pytest itself came to a bad end
+    tree = ElementTree.parse(report)  # noqa: S314 (pytest has just written it)
+    suites = list(tree.iter("testsuite"))
+
+    def total(*names: str) -> int:
+        return sum(int(suite.get(name, 0)) for suite in suites for name in names)
+
+    failed, skipped = total("failures", "errors"), total("skipped")
+    return total("tests") - failed - skipped, failed, skipped
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

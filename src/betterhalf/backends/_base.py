@@ -58,6 +58,14 @@ class Backend:
         del model
         return False
 
+    def has_values(self, tensor: Any) -> bool:
+        """Whether a tensor is a real one, or traced from real ones.
+
+        False for what a backend infers shapes with, whose dtype may be another.
+        """
+        del tensor
+        return True
+
     def devices(self) -> tuple[Device, ...]:
         """Returns the accelerators in use; none where the CPU computes."""
         return ()

@@ -57,6 +57,10 @@ class TorchBackend(Backend):
         if self._stepped is not None:
             self._stepped(outputs, False)
 
+    def has_values(self, tensor: Any) -> bool:
+        """On `meta`, where Keras infers shapes, a 16-bit layer returns float32."""
+        return not getattr(tensor, "is_meta", False)
+
     def devices(self) -> tuple[Device, ...]:
         """See `Backend.devices`."""
         if not torch.cuda.is_available():

@@ -34,10 +34,15 @@ def compare_memory(
     largest = max(memory.peak_bytes or 0 for memory in peaks)
     others = [m.peak_bytes or 0 for m in _known(reference) if m.kind == kind]
     smallest = min(others, default=0)
+    compiled, compiled_reference = _compiled(judged), _compiled(reference)
     return MemoryComparison(
         peak_bytes=largest,
         ratio=largest / smallest if smallest else None,
         kind=kind,
+        compiled_bytes=compiled,
+        compiled_ratio=(
+            compiled / compiled_reference if compiled and compiled_reference else None
+        ),
     )
 
 
@@ -46,6 +51,18 @@ def saves_memory(memory: MemoryComparison | None, limits: Limits) -> bool:
     if memory is None or memory.kind != "device" or memory.ratio is None:
         return False
     return memory.ratio <= limits.memory_ratio
+
+
+def _compiled(trials: Sequence[Trial]) -> int | None:
+    """Returns the most that a compiled step of them needs; compilers do not vary."""
+    return max(
+        (
+            trial.memory.compiled_bytes
+            for trial in trials
+            if trial.memory is not None and trial.memory.compiled_bytes is not None
+        ),
+        default=None,
+    )
 
 
 def _known(trials: Sequence[Trial]) -> list[Memory]:

@@ -66,20 +66,44 @@ def read_value(trial: Trial, choice: Choice) -> float | None:
 
 
 def read_logs(trial: Trial, source: Source) -> dict[str, float]:
-    """Returns all metrics of `trial` at `source`, empty where it has none."""
+    """Returns all metrics of `trial` at `source`, empty where it has none.
+
+    Where the model computed them on 16-bit outputs they are those of the repetition in
+    float32.
+    """
     training = trial.judged_training
     if training is None:
         return {}
     if source == "evaluate":
         evaluation = find_evaluation(trial)
-        return {} if evaluation is None else evaluation.metrics
+        if evaluation is None:
+            return {}
+        return {**evaluation.metrics, **evaluation.metrics_float32}
     validation = source != "training"
     epoch = _best_epoch(training) if source == "best-epoch" else _last_epoch(training)
     return {
-        name: value
+        name: training.validation_float32.get(name, value)
         for name, value in epoch.items()
         if name.startswith("val_") == validation and not _is_time(name)
     }
+
+
+def read_narrow_value(trial: Trial, choice: Choice) -> float | None:
+    """Returns the judged metric as the model computed it, if that was in 16 bit."""
+    training = trial.judged_training
+    if training is None:
+        return None
+    if choice.source == "evaluate":
+        evaluation = find_evaluation(trial)
+        if evaluation is None or choice.name not in evaluation.metrics_float32:
+            return None
+        return evaluation.metrics.get(choice.name)
+    if choice.name not in training.validation_float32:
+        return None
+    is_best = choice.source == "best-epoch"
+    return (_best_epoch(training) if is_best else _last_epoch(training)).get(
+        choice.name
+    )
 
 
 def find_evaluation(trial: Trial) -> Evaluation | None:

@@ -96,6 +96,13 @@ class Evaluated(_Event, frozen=True, kw_only=True, tag="evaluation"):
     evaluation: Evaluation
 
 
+class ValidationRecomputed(_Event, frozen=True, kw_only=True, tag="recomputed"):
+    """The validation of a `fit` was measured again, with outputs cast to float32."""
+
+    ordinal: int
+    metrics: dict[str, float]
+
+
 class Raised(_Event, frozen=True, kw_only=True, tag="raised"):
     """The script raised and nobody caught it."""
 
@@ -117,6 +124,7 @@ Event = (
     | EpochEnded
     | TrainingEnded
     | Evaluated
+    | ValidationRecomputed
     | Raised
     | Left
 )

@@ -44,11 +44,22 @@ class Speedup(Record, frozen=True, kw_only=True):
 
 
 class MemoryComparison(Record, frozen=True, kw_only=True):
-    """Peak memory of an arm, in bytes, and its share of the reference's."""
+    """Peak memory of an arm, in bytes, and its share of the reference's.
+
+    Attributes:
+        peak_bytes: the largest of its trials.
+        ratio: to the smallest of the reference; absent where that is unknown.
+        kind: `device` or `resident`, as in the trials.
+        compiled_bytes: what the compiled step needs by the compiler's own analysis; on
+            JAX alone.
+        compiled_ratio: to that of the reference.
+    """
 
     peak_bytes: int
     ratio: float | None
     kind: Literal["device", "resident"]
+    compiled_bytes: int | None = None
+    compiled_ratio: float | None = None
 
 
 class MetricComparison(Record, frozen=True, kw_only=True):

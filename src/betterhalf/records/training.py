@@ -65,6 +65,9 @@ class Training(Record, frozen=True, kw_only=True):
         cut_short: true where a cap or a short trial ended it early.
         windows: raw samples of the clock.
         epochs: raw samples of the epochs.
+        validation_float32: the validation of `fit` once more after its end, metrics
+            computed on outputs cast to float32, by `val_*` name; empty where the
+            outputs are float32 anyway, or the data can be gone over once only.
         restores_best_weights: an `EarlyStopping(restore_best_weights=True)` took part.
         monitors: what early stopping watched, if anything.
     """
@@ -82,6 +85,7 @@ class Training(Record, frozen=True, kw_only=True):
     cut_short: bool = False
     windows: tuple[Window, ...] = ()
     epochs: tuple[Epoch, ...] = ()
+    validation_float32: dict[str, float] = {}
     restores_best_weights: bool = False
     monitors: str | None = None
 
@@ -94,6 +98,9 @@ class Evaluation(Record, frozen=True, kw_only=True):
         after_training: ordinal of the training it followed; absent before the first.
         seconds: wall time.
         metrics: what it returned, `loss` included.
+        metrics_float32: the same once more, computed on outputs cast to float32; empty
+            where the outputs are float32 anyway, or the data can be gone over once
+            only.
         samples: examples that it went over; absent where unknown.
         cut_short: true where a cap or a short trial limited its steps.
     """
@@ -102,6 +109,7 @@ class Evaluation(Record, frozen=True, kw_only=True):
     after_training: int | None
     seconds: float
     metrics: dict[str, float]
+    metrics_float32: dict[str, float] = {}
     samples: int | None = None
     cut_short: bool = False
 

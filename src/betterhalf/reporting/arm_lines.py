@@ -121,9 +121,14 @@ def _memory(memory: MemoryComparison, reference: str) -> str:
         if memory.kind == "device"
         else "resident in the process, which decides nothing"
     )
-    if memory.ratio is None:
-        return f"{size(memory.peak_bytes)} {kind}"
-    return f"{size(memory.peak_bytes)} {kind}; {ratio(memory.ratio)} of {reference}"
+    said = f"{size(memory.peak_bytes)} {kind}"
+    if memory.ratio is not None:
+        said += f"; {ratio(memory.ratio)} of {reference}"
+    if memory.compiled_bytes is not None:
+        said += f"; the compiled step needs {size(memory.compiled_bytes)}"
+        if memory.compiled_ratio is not None:
+            said += f", {ratio(memory.compiled_ratio)} of {reference}"
+    return said
 
 
 def _speedup(speedup: Speedup, reference: str) -> str:

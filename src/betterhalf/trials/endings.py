@@ -106,23 +106,30 @@ def has_diverged(
     checks: Checks | None,
     evaluations: Sequence[Evaluation],
 ) -> bool:
-    """Tells whether the judged training ended with a loss or weights not finite.
+    """Tells whether the judged training came apart.
 
-    The loss is the one that was logged last: of the last epoch, its validation
-    included, and of the last evaluation after it.
+    It did if weights are not finite at its end. Finite weights with a loss that is not
+    are told apart by where that loss was taken: after training (of the last epoch's
+    validation, or of the last evaluation) it is the model's and counts; during training
+    it may be that of one batch, which loss scaling skipped, and such a batch counts
+    only where nothing else is known.
     """
     if training is None:
         return False
+    if checks is not None and checks.non_finite_state:
+        return True
     logs = next((e.logs for e in reversed(training.epochs) if e.logs), {})
-    losses = [logs[name] for name in ("loss", "val_loss") if name in logs]
+    losses = [logs[name] for name in ("val_loss",) if name in logs]
     after = [
         e.metrics["loss"]
         for e in evaluations
         if e.after_training == training.ordinal and "loss" in e.metrics
     ]
     losses += after[-1:]
-    has_bad_weights = checks is not None and bool(checks.non_finite_state)
-    return has_bad_weights or not all(math.isfinite(loss) for loss in losses)
+    skips = checks is not None and bool(checks.skipped_steps)
+    if "loss" in logs and not (losses or skips):
+        losses.append(logs["loss"])
+    return not all(math.isfinite(loss) for loss in losses)
 
 
 def _name_signal(number: int) -> str:

@@ -26,6 +26,12 @@ from betterhalf.records.events import Event
 from betterhalf.records.instructions import Instructions
 from betterhalf.records.plan import Plan, Slot
 from betterhalf.records.trial import Failure, Trial
+from betterhalf.trials.affording import (
+    begins_full_trainings,
+    fit_to_budget,
+    say_cost,
+    say_unaffordable,
+)
 from betterhalf.trials.endings import Ending
 from betterhalf.trials.executors import AbstractExecutor
 from betterhalf.trials.expecting import expect_total, expect_trial
@@ -79,7 +85,8 @@ class Sitting:
         """Runs what is left of the experiment and saves each trial as it ends.
 
         It stops early where the reference fails in its first block, and where the
-        budget would not last for the next trial; `judging` sees what is missing.
+        budget would not last for the next trial; `judging` sees what is missing. What
+        full trainings cost is said before the first of them.
 
         Raises:
             UsageError: the script cannot be compared, or was edited meanwhile.
@@ -91,6 +98,10 @@ class Sitting:
         while remaining := list_remaining(self._plan, self._ended):
             slot = remaining[0]
             self._refuse_edited_script()
+            if begins_full_trainings(self._ended, slot):
+                if not self._begin_full_trainings():
+                    return
+                remaining = list_remaining(self._plan, self._ended)
             if not self._fits_budget(slot):
                 self._tell_budget(len(remaining))
                 return
@@ -244,6 +255,22 @@ class Sitting:
             return True
         used = self._clock() - self._began
         return used + expect_trial(self._ended, slot) < budget
+
+    def _begin_full_trainings(self) -> bool:
+        """Says what they cost and fits them to the budget; false if none fits."""
+        self._observer.on_message(say_cost(self._plan, self._ended))
+        budget = self._plan.budget_seconds
+        if budget is None:
+            return True
+        left = budget - (self._clock() - self._began)
+        fitted = fit_to_budget(self._plan, self._ended, left)
+        if fitted is None:
+            self._observer.on_message(say_unaffordable(self._plan, self._ended, left))
+            return False
+        if fitted != self._plan:
+            self._plan = fitted
+            self._store.write_plan(fitted, self._store.read_environment())
+        return True
 
     def _tell_budget(self, left: int) -> None:
         self._observer.on_message(

@@ -214,6 +214,7 @@ class _Told:
             events.EpochEnded: self._take_epoch,
             events.TrainingEnded: self._end,
             events.Evaluated: lambda event: self.evaluations.append(event.evaluation),
+            events.ValidationRecomputed: self._take_validation,
             events.Raised: self._raise,
             events.Left: self._leave,
         }
@@ -274,6 +275,11 @@ class _Told:
         training = self._find(event)
         if training is not None:
             training.epochs.append(event.epoch)
+
+    def _take_validation(self, event: events.ValidationRecomputed) -> None:
+        training = self._find(event)
+        if training is not None:
+            training.fields["validation_float32"] = event.metrics
 
     def _end(self, event: events.TrainingEnded) -> None:
         training = self._find(event)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from betterhalf.backends import Backend
+
 
 class Sightings:
     """Remembers what was seen of models and optimizers.
 
     Args:
         keras: the imported module.
+        backend: its adapter.
 
     Attributes:
         applies: how often the Python code of an optimizer step has run.
@@ -19,12 +22,13 @@ class Sightings:
         scaled: ids of the optimizers whose loss was scaled.
     """
 
-    def __init__(self, keras: Any):
+    def __init__(self, keras: Any, backend: Backend):
         self.applies = 0
         self.optimizer: Any = None
         self.model: Any = None
         self.scaled: set[int] = set()
         self._keras = keras
+        self._backend = backend
         self._inside = False
         self._dtypes: dict[int, tuple[str, ...]] = {}
 
@@ -39,11 +43,13 @@ class Sightings:
             self._inside = False
         if id(model) in self._dtypes:
             return result
-        outputs = result[0] if stateless else result
+        outputs = self._keras.tree.flatten(result[0] if stateless else result)
+        if not all(map(self._backend.has_values, outputs)):
+            return result
         self.model = model
         self._dtypes[id(model)] = tuple(
             self._keras.backend.standardize_dtype(output.dtype)
-            for output in self._keras.tree.flatten(outputs)
+            for output in outputs
             if hasattr(output, "dtype")
         )
         return result

@@ -22,6 +22,7 @@ from betterhalf.repairing.loss_scaling import scales_loss
 from betterhalf.worker.clock import Limit
 from betterhalf.worker.fitting import FitHook, plan_fit
 from betterhalf.worker.metrics import read_metrics, read_sample_count
+from betterhalf.worker.recomputing import MetricsRecomputer
 from betterhalf.worker.session import Session
 from betterhalf.worker.sightings import Sightings
 from betterhalf.worker.writing import EventWriter
@@ -48,11 +49,12 @@ class TrainingWatcher(Listener):
         self._backend = backend
         self._instructions = instructions
         self._writer = writer
-        self._sightings = Sightings(keras)
+        self._sightings = Sightings(keras, backend)
         self._session: Session | None = None
         self._ordinal = 0
         self._told_environment = False
         self._in_batch = False
+        self._metrics = MetricsRecomputer(keras, instructions, self._sightings, writer)
         self._stop_loops = backend.watch_loops(self._loop_stepped)
         atexit.register(self._end)
 
@@ -92,6 +94,7 @@ class TrainingWatcher(Listener):
         self._end()
         if self._is_last_needed(session):
             self._leave()
+        self._metrics.repeat_validation(session.ordinal, model)
         return result
 
     def around_evaluate(
@@ -99,7 +102,10 @@ class TrainingWatcher(Listener):
     ) -> Any:
         """Times an `evaluate` of the script's own; validation is a part of `fit`."""
         session = self._session
+        if self._metrics.is_repeating:
+            return proceed()
         if session is not None and session.kind == "fit":
+            self._metrics.remember_validation(model, arguments)
             return proceed()
         if session is not None:
             session.clock.end_window()
@@ -108,12 +114,14 @@ class TrainingWatcher(Listener):
             arguments["steps"] = 1
         began = time.perf_counter()
         result = proceed()
+        seconds = time.perf_counter() - began
         evaluation = Evaluation(
             model=str(model.name),
             after_training=self._ordinal - 1 if self._ordinal else None,
-            seconds=time.perf_counter() - began,
+            seconds=seconds,
             metrics=read_metrics(model, result),
             samples=read_sample_count(model),
+            metrics_float32=self._metrics.repeat(model, arguments),
             cut_short=short,
         )
         self._writer.write(events.Evaluated, evaluation=evaluation)

@@ -427,3 +427,40 @@ def test_an_incomplete_experiment_says_how_to_go_on(lab):
     caveats = _experiment_codes(lab.plan(), lab.shorts("float32", STEADY))
     assert "3 trials" in caveats["incomplete"].text
     assert "--resume" in caveats["incomplete"].todo
+
+
+# single batches, and metrics in 16 bit
+
+
+def test_a_loss_of_single_batches_that_is_not_finite_is_told(lab):
+    judged = [
+        lab.full(
+            "mixed_bfloat16",
+            n,
+            0.5,
+            0.9 + n / 1e3,
+            logs={"loss": nan, "val_accuracy": 0.9 + n / 1e3},
+        )
+        for n in (1, 2, 3)
+    ]
+    text = _full_codes(lab, judged)["non-finite-batches"].text
+    assert "weights stayed finite" in text
+
+
+@pytest.mark.parametrize(
+    ("narrow", "named"), [(0.8, True), (nan, True), (0.9001, False)]
+)
+def test_a_metric_that_16_bit_moved_is_judged_in_float32_and_told(lab, narrow, named):
+    judged = []
+    for n in (1, 2, 3):
+        seen = lab.evaluation({"accuracy": narrow + n / 1e5}, 10_000)
+        again = structs.replace(seen, metrics_float32={"accuracy": 0.9 + n / 1e5})
+        judged.append(lab.full("mixed_bfloat16", n, 0.5, evaluations=(again,)))
+    codes = _full_codes(lab, judged)
+    assert ("metric-differs-in-float32" in codes) is named
+
+
+def test_a_16_bit_output_loses_the_logits_on_tensorflow_alone(lab):
+    checks = Checks(output_dtypes=("float16",))
+    text = _codes(lab, _fast(lab, checks=checks))["output-not-float32"].text
+    assert "clipped probabilities" in text

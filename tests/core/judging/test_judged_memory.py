@@ -44,3 +44,14 @@ def test_kinds_are_never_compared_with_each_other(lab):
         _trials(lab, [100], "device"), _trials(lab, [1000], "resident")
     )
     assert memory.ratio is None
+
+
+def test_the_compiled_steps_are_compared_where_the_compiler_told(lab):
+    def trials(compiled):
+        seen = Memory(peak_bytes=100, kind="resident", compiled_bytes=compiled)
+        return [structs.replace(lab.shorts("float32", [1.0])[0], memory=seen)]
+
+    memory = compare_memory(trials(600), trials(1000))
+    assert (memory.compiled_bytes, memory.compiled_ratio) == (600, 0.6)
+    assert compare_memory(trials(600), trials(None)).compiled_ratio is None
+    assert not saves_memory(memory, Limits()), "the compiler's word decides nothing"

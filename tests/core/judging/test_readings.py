@@ -7,6 +7,7 @@ from betterhalf.judging.readings import (
     choose_metric,
     find_evaluation,
     fingerprint,
+    read_narrow_value,
     read_value,
 )
 from betterhalf.records.training import Evaluation
@@ -133,3 +134,26 @@ def test_the_fingerprint_ignores_times(lab):
 def test_a_script_that_never_trained_has_no_metric(lab):
     trial = structs.replace(_fit(lab), trainings=(), judged=None)
     assert choose_metric(lab.plan(full=1), [trial]) is None
+
+
+def test_an_evaluation_in_float32_stands_in_for_the_one_in_16_bit(lab):
+    evaluation = _evaluate({"mse": float("inf"), "loss": 1.0})
+    evaluation = structs.replace(evaluation, metrics_float32={"mse": 9e4})
+    trial = _fit(lab, evaluations=(evaluation,))
+    choice = choose_metric(lab.plan(full=1, metric="mse"), [trial])
+    assert read_value(trial, choice) == 9e4
+    assert read_narrow_value(trial, choice) == float("inf")
+
+
+def test_a_validation_in_float32_stands_in_for_that_of_the_last_epoch(lab):
+    trial = _fit(lab, validation_float32={"val_accuracy": 0.81, "val_other": 7.0})
+    choice = choose_metric(lab.plan(full=1), [trial])
+    assert (choice.name, choice.source) == ("val_accuracy", "last-epoch")
+    assert read_value(trial, choice) == 0.81
+    assert read_narrow_value(trial, choice) == 0.80
+    assert choice.name != "val_other", "only what the script logs is judged"
+
+
+def test_a_metric_that_was_in_float32_has_no_value_in_16_bit(lab):
+    trial = _fit(lab)
+    assert read_narrow_value(trial, choose_metric(lab.plan(full=1), [trial])) is None

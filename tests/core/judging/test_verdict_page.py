@@ -17,7 +17,7 @@ def _codes_in_source():
     text = "\n".join(path.read_text("utf-8") for path in CAVEATS.glob("*.py"))
     promoted = re.search(r"PROMOTED_NOTES = \((.*)\)", text)
     return set(re.findall(r'code="([a-z0-9-]+)"', text)) | set(
-        re.findall(r'"([a-z-]+)"', promoted[1])
+        re.findall(r'"([a-z0-9-]+)"', promoted[1])
     )
 
 

@@ -4,7 +4,13 @@ import random
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from betterhalf.records.result import ArmResult, Caveat, Result, TrialCounts
+from betterhalf.records.result import (
+    ArmResult,
+    Caveat,
+    MemoryComparison,
+    Result,
+    TrialCounts,
+)
 from betterhalf.reporting.account import give_account, tabulate
 from betterhalf.reporting.arm_lines import describe_arm, describe_trials
 
@@ -68,6 +74,19 @@ def test_the_interval_that_decided_names_level_look_and_basis(
 ) -> None:
     line = describe_arm(make.arm_result("mixed_bfloat16"))[0].text
     assert "95 % interval, 3 trials an arm, time per step" in line
+
+
+def test_what_the_compiler_says_of_memory_is_shown(make: SimpleNamespace) -> None:
+    memory = MemoryComparison(
+        peak_bytes=2**30,
+        ratio=0.9,
+        kind="resident",
+        compiled_bytes=3 * 2**20,
+        compiled_ratio=0.55,
+    )
+    arm = make.arm_result("mixed_float16", memory=memory)
+    lines = {line.label: line.text for line in describe_arm(arm)}
+    assert "the compiled step needs 3.00 MiB, 0.55 of float32" in lines["memory"]
 
 
 def test_resident_memory_is_said_to_decide_nothing(make: SimpleNamespace) -> None:

@@ -256,13 +256,35 @@ NAN = float("nan")
     "bad",
     [
         {"logs": {"loss": NAN}},
-        {"logs": {"loss": float("inf"), "val_loss": 1.0}},
         {"logs": {"loss": 1.0, "val_loss": NAN}},
         {"checks": Checks(non_finite_state=("dense/kernel",))},
     ],
 )
 def test_a_loss_or_weights_that_are_not_finite_are_a_divergence(lab, bad):
     assert fold(lab.train(**bad), SLOT, DONE).outcome == "diverged"
+
+
+@pytest.mark.parametrize(
+    "fine",
+    [
+        {"logs": {"loss": float("inf"), "val_loss": 1.0}},
+        {"logs": {"loss": NAN}, "checks": Checks(skipped_steps=1, applied_steps=9)},
+    ],
+)
+def test_a_bad_batch_in_a_training_with_good_weights_is_no_divergence(lab, fine):
+    assert fold(lab.train(**fine), SLOT, DONE).outcome == "finished"
+
+
+def test_a_bad_batch_does_not_excuse_weights_that_are_not_finite(lab):
+    bad = Checks(skipped_steps=1, applied_steps=9, non_finite_state=("dense/bias",))
+    logs = {"loss": NAN, "val_loss": 1.0}
+    assert fold(lab.train(logs=logs, checks=bad), SLOT, DONE).outcome == "diverged"
+
+
+def test_the_validation_in_float32_goes_to_its_training(lab):
+    again = events.ValidationRecomputed(at=9.0, ordinal=0, metrics={"val_mse": 2.0})
+    trial = fold(told(lab.train(), [again]), SLOT, DONE)
+    assert trial.trainings[0].validation_float32 == {"val_mse": 2.0}
 
 
 def test_an_evaluation_that_is_not_finite_is_a_divergence(lab):

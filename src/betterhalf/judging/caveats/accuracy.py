@@ -6,7 +6,11 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from betterhalf.judging.metric import in_percent, name_kind
-from betterhalf.judging.readings import find_evaluation
+from betterhalf.judging.readings import (
+    find_evaluation,
+    read_narrow_value,
+    read_value,
+)
 from betterhalf.judging.wording import say_amount, say_count
 from betterhalf.records.result import Caveat, MetricComparison
 
@@ -18,6 +22,11 @@ if TYPE_CHECKING:
     from betterhalf.judging.caveats._context import Context
 
 
+NARROW_SHARE = 0.1
+"""A metric that 16 bit moved by more than this share of the margin is pointed out; our
+choice."""
+
+
 def find(context: Context) -> Iterator[Caveat]:
     """Yields what limits the comparison of the judged metric."""
     found = context.evidence.accuracy
@@ -26,6 +35,7 @@ def find(context: Context) -> Iterator[Caveat]:
     yield from _explain_obstacle(context, found)
     if found.comparison is not None:
         yield from _check_resolution(context, found.comparison)
+        yield from _check_narrow_metric(context, found.comparison)
 
 
 def _explain_obstacle(context: Context, found: Accuracy) -> Iterator[Caveat]:
@@ -92,3 +102,28 @@ def _check_resolution(context: Context, metric: MetricComparison) -> Iterator[Ca
             f"{say_amount(metric, metric.margin)}: another test set might differ.",
             todo="Evaluate on more examples, or choose a wider --margin.",
         )
+
+
+def _check_narrow_metric(
+    context: Context, metric: MetricComparison
+) -> Iterator[Caveat]:
+    """What the script printed is not what is judged."""
+    choice = context.evidence.accuracy.choice if context.evidence.accuracy else None
+    if choice is None:
+        return
+    pairs = [
+        (read_narrow_value(trial, choice), read_value(trial, choice))
+        for trial in context.look.finished
+    ]
+    for narrow, judged in pairs:
+        if narrow is None or judged is None:
+            continue
+        # "not within" rather than "beyond": the 16-bit value may be NaN
+        if not abs(narrow - judged) <= NARROW_SHARE * metric.margin:
+            yield Caveat(
+                code="metric-differs-in-float32",
+                text=f"The model computed {metric.name} on 16-bit outputs, as "
+                f"{narrow:.4g}; in float32 it is {judged:.4g}, which is judged.",
+                todo='Give the last layer dtype="float32".',
+            )
+            return

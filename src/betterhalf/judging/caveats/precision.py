@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from betterhalf.judging.looks import FULL
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from betterhalf.records.trial import Trial
 
 
-PROMOTED_NOTES = ("gradients-not-scaled",)
+PROMOTED_NOTES = ("gradients-not-scaled", "metrics-in-16-bit")
 """Notes of a trial that are reasons to trust its arm less."""
 NARROW = ("float16", "bfloat16")
 STEPS_SHARE = 0.01
@@ -33,6 +34,7 @@ def find(context: Context) -> Iterator[Caveat]:
     yield from _check_output(context, checks)
     yield from _check_effect(context, checks)
     yield from _check_state(checks)
+    yield from _check_batches(context)
     yield from _check_skipped(checks)
     yield from _check_epochs(context)
 
@@ -53,12 +55,17 @@ def _check_output(context: Context, checks: Sequence[Checks]) -> Iterator[Caveat
     todo = 'Give the last layer dtype="float32".'
     if context.arm.raw:
         todo += " Without +raw betterhalf does."
-    yield Caveat(
-        code="output-not-float32",
-        text=f"The model's output is {' and '.join(narrow)}, which rounds small "
-        "probabilities away.",
-        todo=todo,
+    text = (
+        f"The model's output is {' and '.join(narrow)}, which rounds small "
+        "probabilities away."
     )
+    if context.arm.backend == "tensorflow":
+        # keras/src/backend/tensorflow/nn.py: the cast output has no `_keras_logits`
+        text += (
+            " On TensorFlow a cross-entropy of it is taken from clipped "
+            "probabilities, and that of the reference from logits."
+        )
+    yield Caveat(code="output-not-float32", text=text, todo=todo)
 
 
 def _check_effect(context: Context, checks: Sequence[Checks]) -> Iterator[Caveat]:
@@ -80,6 +87,23 @@ def _check_state(checks: Sequence[Checks]) -> Iterator[Caveat]:
             code="non-finite-state",
             text=f"{', '.join(paths[:3])}{more} held NaN or infinity at the end.",
             todo="Do not use such weights; float32 for that layer may prevent it.",
+        )
+
+
+def _check_batches(context: Context) -> Iterator[Caveat]:
+    """A loss of a batch that is not finite in a training whose weights are."""
+    bad = total = 0
+    for trial in context.look.finished:
+        epochs = trial.judged_training.epochs if trial.judged_training else ()
+        losses = [epoch.logs["loss"] for epoch in epochs if "loss" in epoch.logs]
+        bad += sum(not isfinite(loss) for loss in losses)
+        total += len(losses)
+    if bad:
+        yield Caveat(
+            code="non-finite-batches",
+            text=f"The training loss was NaN or infinite in {bad} of {total} epochs, "
+            "though the weights stayed finite: single batches overflowed.",
+            todo="Look for what overflows in those batches; their steps may be lost.",
         )
 
 
