@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from betterhalf import callbacks as callbacks
+    from betterhalf.scaling.optimizer import LossScaleOptimizer as LossScaleOptimizer
     from betterhalf.trials.comparing import compare as compare
     from betterhalf.trials.reading import read as read
 
 __version__ = "0.1.0.dev0"
 
 _PUBLIC = {
+    "LossScaleOptimizer": "betterhalf.scaling.optimizer:LossScaleOptimizer",
     "callbacks": "betterhalf.callbacks",
     "compare": "betterhalf.trials.comparing:compare",
     "read": "betterhalf.trials.reading:read",
 }
 
-__all__ = ["callbacks", "compare", "read"]  # noqa: PLE0604, RUF100
+__all__ = ["LossScaleOptimizer", "callbacks", "compare", "read"]  # noqa: PLE0604, RUF100
 
 
 def __getattr__(name: str) -> object:

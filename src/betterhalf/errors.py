@@ -24,3 +24,7 @@ class StoreError(BetterhalfError):
     """A file of a run store is missing, damaged or written by a newer release."""
 
     exit_code = 2
+
+
+class LossScaleError(BetterhalfError):
+    """Too many steps in a row had gradients that were not finite; none was taken."""

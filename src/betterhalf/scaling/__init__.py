@@ -1,0 +1,1 @@
+"""Loss scaling: `LossScaleOptimizer`, in `optimizer`; importing that imports keras."""
