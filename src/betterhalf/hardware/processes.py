@@ -87,6 +87,14 @@ def end_process_tree(pid: int, grace_seconds: float = 5.0) -> int:
     return sum(not is_alive(process) for process in met)
 
 
+def kill_descendants() -> None:
+    """Kills at once what this process started, in whatever session, but not itself.
+
+    For a trial whose experiment was killed: nobody else is there to do it.
+    """
+    _signal(find_process_tree(os.getpid()), "kill")
+
+
 def _find_alive(pid: int) -> set[psutil.Process]:
     return {process for process in find_process_tree(pid) if is_alive(process)}
 

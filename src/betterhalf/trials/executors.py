@@ -89,6 +89,8 @@ class LocalExecutor(AbstractExecutor):
     ) -> Ending:
         """Runs one trial as a child of this process."""
         environ = self._make_environ(files)
+        # of an experiment that was killed: they would load the machine, and write here
+        end_leftovers(str(files.instructions))
         began = time.monotonic()
         process = _start(program, files, environ)
         sampler = Sampler(process.pid, _POLL_SECONDS, environ)
@@ -222,5 +224,7 @@ class EventTail:
         except OSError:
             return []
         whole = content[: content.rfind(b"\n") + 1]
+        if not whole and len(content) == _READ_BYTES:
+            whole = content  # no event is that long: noise must not hold up the rest
         self.offset += len(whole)
         return list(read_events(whole.splitlines()))

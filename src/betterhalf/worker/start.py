@@ -35,13 +35,27 @@ def start() -> None:
     The first process that comes here is the script's own: it is watched and tells what
     it sees. Those that the script starts get the policy, the backend and the repairs,
     and tell nothing.
+
+    A script that cannot be watched is not run: Python itself would pass over an error
+    here, and hours later there would be a trial of which nothing is known.
     """
     path = os.environ.get(INSTRUCTIONS_VARIABLE)
     if path is None:
         return
-    instructions = decode_line(Path(path).read_bytes(), Instructions)
     me = str(os.getpid())
     is_main = os.environ.setdefault(_MAIN_VARIABLE, me) == me
+    try:
+        _start(path, is_main)
+    except Exception:
+        if not is_main:
+            raise
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
+
+
+def _start(path: str, is_main: bool) -> None:
+    instructions = decode_line(Path(path).read_bytes(), Instructions)
     writer = EventWriter(instructions.events if is_main else os.devnull)
     if is_main:
         writer.write(events.Started, pid=os.getpid())
@@ -138,6 +152,10 @@ def _end_with_the_parent() -> None:
     def watch() -> None:
         while os.getppid() == int(parent):
             time.sleep(1.0)
+        # psutil is for this moment alone
+        from betterhalf.hardware.processes import kill_descendants  # noqa: PLC0415
+
+        kill_descendants()
         if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
             os.killpg(0, signal.SIGKILL)
         os._exit(1)

@@ -13,6 +13,10 @@ from betterhalf.records.codec import encode_line
 class EventWriter:
     """Writes each event with one system call: a killed child leaves whole lines.
 
+    Only a disk that is nearly full takes a part of a line; then the rest is tried
+    until the system says so with an `OSError`, for a line that is torn without a word
+    would spoil the next one too.
+
     A process that was forked off writes nothing: its parent is the one that is watched.
 
     Args:
@@ -41,4 +45,5 @@ class EventWriter:
             return
         line = encode_line(form(at=self.seconds(), **fields))
         with self._lock:
-            os.write(self._file, line)
+            while line:
+                line = line[os.write(self._file, line) :]
