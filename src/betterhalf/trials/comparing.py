@@ -214,10 +214,10 @@ def _carry_out(
     sitting = Sitting(plan, program, store, executor or LocalExecutor(), observer)
     try:
         sitting.run()
+        return judge_again(store.folder)
     except KeyboardInterrupt:
         observer.on_message(f"Interrupted. Go on with: {_spell_resume(place, program)}")
         raise
-    return judge_again(store.folder)
 
 
 def _with_device(plan: Plan, device: str | None) -> Plan:

@@ -42,6 +42,7 @@ from betterhalf.trials.programs import Program
 from betterhalf.trials.snapshots import list_changes, take_snapshot
 from betterhalf.trials.store import Store, TrialFiles
 from betterhalf.trials.usability import FAILED, refuse_unusable
+from betterhalf.trials.writing import write_whole
 
 
 SHORT: Final = 1
@@ -149,7 +150,7 @@ class Sitting:
         files = self._store.make_room(slot)
         judged = self._find_judged()
         instructions = self._instruct(slot, files, judged)
-        files.instructions.write_bytes(codec.encode_line(instructions))
+        write_whole(files.instructions, codec.encode_line(instructions))
         before = take_snapshot(self._program.folder, self._store.folder)
         limit, is_budget = self._limit_seconds()
 

@@ -21,6 +21,9 @@ from betterhalf.trials.store import Store
 
 STORES: Final = Path(".betterhalf")
 """Where run stores go that nobody named, inside the working directory."""
+_BEGINNINGS: Final = {"lock", "plan.json.part"}
+"""What is there of an experiment that was killed before it had a plan: nothing to go on
+with, and nothing in the way."""
 
 
 def new_store(out: str | Path | None, script: str, folder: Path) -> Store:
@@ -43,7 +46,7 @@ def new_store(out: str | Path | None, script: str, folder: Path) -> Store:
         )
     try:
         place.mkdir(parents=True, exist_ok=True)
-        is_empty = not any(place.iterdir())
+        is_empty = all(path.name in _BEGINNINGS for path in place.iterdir())
     except OSError as error:
         raise UsageError(
             f"Expected a folder that can be made. Received: '{out or STORES}' "

@@ -16,7 +16,7 @@ from typing import TypeVar, final
 import msgspec
 
 from betterhalf import __version__
-from betterhalf.errors import StoreError
+from betterhalf.errors import BetterhalfError, StoreError
 from betterhalf.precision.arms import spell_slug
 from betterhalf.records import codec
 from betterhalf.records.environment import Environment
@@ -142,12 +142,24 @@ class Store:
 
         What a trial before left there, half done, is moved to `aside/`: its checkpoints
         must not feed the trial that takes its place.
+
+        Raises:
+            BetterhalfError: the disk is full or cannot be written, or the store itself
+                is gone: trials in a folder without a plan would be run for nothing.
         """
         files = self.locate(slot)
         left = [path for path in files.every if path.exists()]
-        if left:
-            self._put_aside(files.folder.name, left)
-        files.folder.mkdir(parents=True)
+        try:
+            if left:
+                self._put_aside(files.folder.name, left)
+            self._trials.mkdir(exist_ok=True)
+            files.folder.mkdir()
+        except OSError as error:
+            raise BetterhalfError(
+                f"Expected to make {files.folder.name} in {files.folder.parent}. "
+                f"Received: {error.strerror or error}. Make room or permit it, then "
+                "go on with --resume."
+            ) from error
         return files
 
     def _put_aside(self, stem: str, left: list[Path]) -> None:
