@@ -3,6 +3,10 @@
 One backend a process: the tests of `tests/keras` run once for each. With arguments they
 go to pytest, over the folders that the arguments name or over all. `--all` adds those
 that are marked `long`; `--table FILE` adds a row for each part to a Markdown table.
+
+The real processes run beside the rest, each on one thread: two processes whose threads
+wait for each other on the same cores slow torch down by ten times and more. What a part
+prints is shown when it ends, or at once if it is the only one.
 """
 
 from __future__ import annotations
@@ -15,11 +19,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 
 BACKENDS = ("tensorflow", "jax", "torch")
+Parts = list[tuple[str, str | None]]
+LANES: tuple[Parts, ...] = (
+    [("tests/core", None), *(("tests/keras", backend) for backend in BACKENDS)],
+    [("tests/process", None)],
+)
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "TF_NUM_INTRAOP_THREADS": "1",
+    "TF_NUM_INTEROP_THREADS": "1",
+}
 NO_TESTS = 5  # what pytest returns when nothing was selected
 HEAD = """# Results of the long tier
 
@@ -43,48 +59,56 @@ def main() -> int:
     tier = [] if chosen.all else ["-m", "not long"]
     named = [argument for argument in arguments if argument.startswith("tests/")]
     others = [argument for argument in arguments if argument not in named]
-    worst = 0
-    for folder, backend in _parts():
-        paths = (
-            [path for path in named if path.startswith(folder)] if named else [folder]
-        )
-        if paths:
-            code, row = _run_pytest([*tier, *others, *paths], folder, backend)
-            worst = max(worst, code)
-            if chosen.table:
-                with chosen.table.open("a") as file:
-                    file.write(row)
-    return worst
-
-
-def _parts() -> list[tuple[str, str | None]]:
-    return [
-        ("tests/core", None),
-        *(("tests/keras", backend) for backend in BACKENDS),
-        ("tests/process", None),
+    lanes = [
+        [
+            (folder, backend, [*tier, *others, *paths])
+            for folder, backend in lane
+            if (paths := _choose(folder, named))
+        ]
+        for lane in LANES
     ]
+    alone = sum(map(len, lanes)) == 1
+
+    def run_lane(parts: list[tuple[str, str | None, list[str]]]) -> list[Any]:
+        return [_run_pytest(*part, shown_at_once=alone) for part in parts]
+
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        results = [result for lane in pool.map(run_lane, lanes) for result in lane]
+    if chosen.table:
+        with chosen.table.open("a") as file:
+            file.writelines(row for _, row in results)
+    return max((code for code, _ in results), default=0)
+
+
+def _choose(folder: str, named: list[str]) -> list[str]:
+    """Returns the paths of a part that were asked for."""
+    return [path for path in named if path.startswith(folder)] if named else [folder]
 
 
 def _run_pytest(
-    arguments: list[str], folder: str, backend: str | None
+    folder: str, backend: str | None, arguments: list[str], *, shown_at_once: bool
 ) -> tuple[int, str]:
     """Runs one part and returns its exit code and its row of the table."""
     environment = {k: v for k, v in os.environ.items() if k != "KERAS_BACKEND"}
-    environment["TF_CPP_MIN_LOG_LEVEL"] = "2"
+    environment |= {"TF_CPP_MIN_LOG_LEVEL": "2", **ONE_THREAD}
     if backend is not None:
         environment["KERAS_BACKEND"] = backend
-    print(f"== pytest {' '.join(arguments)} [{backend or 'no keras here'}]", flush=True)
+    part = f"pytest {' '.join(arguments)} [{backend or 'no keras here'}]"
+    print(f"== begins: {part}", flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
         report = Path(temporary) / "report.xml"
         ended = subprocess.run(
             [sys.executable, "-m", "pytest", f"--junitxml={report}", *arguments],
             env=environment,
+            stdout=None if shown_at_once else subprocess.PIPE,
+            stderr=None if shown_at_once else subprocess.STDOUT,
             check=False,
         )
         counts = _count(report)
     seconds = time.monotonic() - began
-    print(f"== {seconds:.0f} s", flush=True)
+    told = (ended.stdout or b"").decode(errors="replace")
+    print(f"== {part}, {seconds:.0f} s\n{told}", flush=True)
     cells = [
         datetime.datetime.now(datetime.UTC).date(),
         importlib.metadata.version("keras"),
