@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from betterhalf import callbacks as callbacks
+    from betterhalf.repairing.enabling import disable as disable
+    from betterhalf.repairing.enabling import enable as enable
+    from betterhalf.repairing.enabling import repairs as repairs
     from betterhalf.scaling.optimizer import LossScaleOptimizer as LossScaleOptimizer
     from betterhalf.trials.comparing import compare as compare
     from betterhalf.trials.reading import read as read
@@ -22,10 +25,21 @@ _PUBLIC = {
     "LossScaleOptimizer": "betterhalf.scaling.optimizer:LossScaleOptimizer",
     "callbacks": "betterhalf.callbacks",
     "compare": "betterhalf.trials.comparing:compare",
+    "disable": "betterhalf.repairing.enabling:disable",
+    "enable": "betterhalf.repairing.enabling:enable",
     "read": "betterhalf.trials.reading:read",
+    "repairs": "betterhalf.repairing.enabling:repairs",
 }
 
-__all__ = ["LossScaleOptimizer", "callbacks", "compare", "read"]  # noqa: PLE0604, RUF100
+__all__ = [  # noqa: PLE0604, RUF100
+    "LossScaleOptimizer",
+    "callbacks",
+    "compare",
+    "disable",
+    "enable",
+    "read",
+    "repairs",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from betterhalf.errors import BetterhalfError
+from betterhalf.keras_seams.layers import patch_layers, patch_train_function
 from betterhalf.keras_seams.listening import ApplyCall, Listener
 from betterhalf.keras_seams.patching import Patches
 
@@ -52,6 +53,10 @@ def install(keras: Any, listeners: Sequence[Listener]) -> Installation:
             _patch_call(keras, patches, name, listeners)
         _patch_optimizers(keras, patches, listeners)
         _patch_policy(keras, patches, listeners)
+        patch_layers(keras, patches, listeners)
+        patch_train_function(keras, patches, listeners)
+        for listener in listeners:
+            listener.place(patches)
     except BaseException:
         patches.undo()
         raise

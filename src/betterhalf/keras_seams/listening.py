@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from betterhalf.keras_seams.patching import Patches
+
 
 class Listener:
     """Hears what Keras does; every method does nothing unless it is overridden.
@@ -13,6 +15,23 @@ class Listener:
     unless they say otherwise.
     Listeners are nested: the first one installed is outermost.
     """
+
+    def place(self, patches: Patches) -> None:
+        """Replaces attributes that only this listener needs; undone with the rest."""
+
+    def after_layer_made(self, layer: Any, dtype_given: bool) -> None:
+        """`Layer.__init__` has run; the rest of the subclass's own has not.
+
+        Args:
+            layer: its attributes beyond those of `Layer` may be missing.
+            dtype_given: whether a `dtype` came with the call.
+        """
+
+    def on_layer_policy(self, layer: Any, before: Any) -> None:
+        """`layer.dtype_policy` was set; `before` is the policy that it replaced."""
+
+    def before_train_function(self, model: Any) -> None:
+        """The model is built as far as it can be, and its step not yet compiled."""
 
     def around_compile(
         self, model: Any, arguments: dict[str, Any], proceed: Callable[[], Any]

@@ -22,7 +22,7 @@ from betterhalf.repairing.dtypes import (
 CODE = "float32-output"
 
 
-def repair_outputs(model: Any) -> list[Repair]:
+def repair_outputs(model: Any) -> list[tuple[Any, Repair]]:
     """Sets the output layers of a model to float32, as far as they are known.
 
     Those of a functional or sequential model are known before it is built; those of a
@@ -32,10 +32,12 @@ def repair_outputs(model: Any) -> list[Repair]:
         model: a Keras model that is not compiled yet.
 
     Returns:
-        One record for each layer that was changed.
+        Each layer that was changed, with its record.
     """
     return [
-        repair for layer in _output_layers(model) for repair in _set_to_float32(layer)
+        (layer, repair)
+        for layer in _output_layers(model)
+        for repair in _set_to_float32(layer)
     ]
 
 
@@ -49,10 +51,10 @@ class LateOutputs:
 
     Args:
         keras: the imported module.
-        on_repair: called for each layer that was changed.
+        on_repair: called with each layer that was changed and the record of it.
     """
 
-    def __init__(self, keras: Any, on_repair: Callable[[Repair], None]):
+    def __init__(self, keras: Any, on_repair: Callable[[Any, Repair], None]):
         self._keras = keras
         self._on_repair = on_repair
         self._seen: set[int] = set()
@@ -95,7 +97,7 @@ class LateOutputs:
             if made is None or not computes_in_16bit(made.layer):
                 continue
             for repair in _set_to_float32(made.layer):
-                self._on_repair(repair)
+                self._on_repair(made.layer, repair)
                 changed = True
             if _is_weightless(made.layer):
                 self._set_makers(made.args, calls)
@@ -116,7 +118,7 @@ class LateOutputs:
                 lambda value: self._repaired(value, calls), args
             )
         for repair in _set_to_float32(made.layer):
-            self._on_repair(repair)
+            self._on_repair(made.layer, repair)
         return made.layer(*args, **made.kwargs)
 
 

@@ -8,12 +8,15 @@ loss every step is 32,768 times too small.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
+from betterhalf.keras_seams.layers import find_owner
 from betterhalf.keras_seams.listening import ApplyCall
 from betterhalf.records.trial import Note, Repair
-from betterhalf.repairing.dtypes import own_layers
+from betterhalf.repairing.dtypes import is_from_keras, names_in, own_layers
 
 
 CODE = "loss-scaling"
@@ -26,14 +29,14 @@ class LossScaling:
 
     Args:
         keras: the imported module.
-        on_repair: called for each optimizer that was wrapped.
+        on_repair: called with each model whose optimizer was wrapped, and the record.
         on_note: called once for each optimizer whose loss nobody scales.
     """
 
     def __init__(
         self,
         keras: Any,
-        on_repair: Callable[[Repair], None],
+        on_repair: Callable[[Any, Repair], None],
         on_note: Callable[[Note], None],
     ):
         self._keras = keras
@@ -42,36 +45,91 @@ class LossScaling:
         self._scaled: set[int] = set()
         self._noted: set[int] = set()
         self._float16_models = False
+        self._left: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether something computes in float16, so that steps may be skipped."""
+        policy = self._keras.config.dtype_policy()
+        return self._float16_models or policy.compute_dtype == "float16"
 
     def wrap(self, model: Any, arguments: dict[str, Any]) -> None:
-        """Wraps the optimizer in the arguments of `compile` where Keras would not.
+        """Wraps the optimizer in the arguments of `compile` where that is right.
 
         Args:
             model: about to be compiled.
             arguments: of `compile`, by name; `optimizer` is replaced.
         """
-        if not any(layer.compute_dtype == "float16" for layer in own_layers(model)):
+        self._left.discard(model)
+        if not arguments.get("auto_scale_loss", True):
+            self._left.add(model)  # the user said so
+            return
+        if not _computes_in_float16(model):
+            if model.built and model.dtype_policy.name == "mixed_float16":
+                arguments["auto_scale_loss"] = False  # Keras wraps a float32 model
             return
         self._float16_models = True
-        if not arguments.get("auto_scale_loss", True):
-            return  # the user said so
-        keras_wraps = model.dtype_policy.name == "mixed_float16"
         given = arguments.get("optimizer", "rmsprop")
-        if keras_wraps or given is None:
+        if given is None:
             return
         optimizer = self._keras.optimizers.get(given)
-        wrapper = self._keras.optimizers.LossScaleOptimizer
-        if isinstance(optimizer, wrapper):
+        if self._is_wrapped(optimizer):
             return
-        arguments["optimizer"] = wrapper(optimizer)
+        if getattr(optimizer, "loss_scale_factor", None) is not None:
+            arguments["auto_scale_loss"] = False  # scaled already, by a fixed factor
+            return
+        if model.dtype_policy.name == "mixed_float16" and not self._is_ours():
+            return  # Keras wraps it itself, in the same class
+        arguments["optimizer"] = self._wrapped(model, optimizer)
+
+    def wrap_late(self, model: Any) -> None:
+        """Wraps what `compile` could not: see `make_train_function`.
+
+        The layers of a subclassed model may be new since, and optimizers of its own
+        are attributes by now. Those are wrapped if the train step scales losses.
+
+        Args:
+            model: compiled, its train function not yet made.
+        """
+        if model in self._left or not _computes_in_float16(model):
+            return
+        self._float16_models = True
+        optimizer = getattr(model, "optimizer", None)
+        if self._may_wrap(optimizer) and not _has_own_step(model):
+            model.optimizer = self._wrapped(model, optimizer)
+        elif _has_own_step(model) and _scales_losses(type(model)):
+            for name, value in list(vars(model).items()):
+                if self._may_wrap(value):
+                    setattr(model, name, self._wrapped(model, value))
+
+    def _may_wrap(self, optimizer: Any) -> bool:
+        return (
+            isinstance(optimizer, self._keras.optimizers.Optimizer)
+            and not self._is_wrapped(optimizer)
+            and getattr(optimizer, "loss_scale_factor", None) is None
+        )
+
+    def _wrapped(self, model: Any, optimizer: Any) -> Any:
+        wrapper = scaling_class(self._keras)
+        variables = optimizer._trainable_variables if optimizer.built else None
+        wrapped = wrapper(optimizer)
+        if variables is not None:
+            wrapped.build(variables)
         self._on_repair(
+            model,
             Repair(
                 code=CODE,
                 where=str(optimizer.name),
                 before=type(optimizer).__name__,
                 after=wrapper.__name__,
                 reason="a layer computes in float16 and Keras does not scale the loss",
-            )
+            ),
+        )
+        return wrapped
+
+    def _is_ours(self) -> bool:
+        return scaling_class(self._keras) is not (
+            self._keras.optimizers.LossScaleOptimizer
         )
 
     def saw_scaled_loss(self, optimizer: Any) -> None:
@@ -85,7 +143,7 @@ class LossScaling:
         Whether it was is known from the trace: `scale_loss` runs before `apply` does.
         """
         optimizer = step.optimizer
-        if id(optimizer) in self._scaled or not self._computes_in_float16():
+        if id(optimizer) in self._scaled or not self.is_needed:
             return proceed()
         self._note(optimizer)
         if not self._is_wrapped(optimizer):
@@ -93,10 +151,6 @@ class LossScaling:
         if step.stateless:
             return _apply_inner_stateless(optimizer, *step.arguments)
         return _apply_inner(optimizer, *step.arguments)
-
-    def _computes_in_float16(self) -> bool:
-        policy = self._keras.config.dtype_policy()
-        return self._float16_models or policy.compute_dtype == "float16"
 
     def _note(self, optimizer: Any) -> None:
         if id(optimizer) in self._noted:
@@ -116,6 +170,32 @@ class LossScaling:
 
     def _is_wrapped(self, optimizer: Any) -> bool:
         return isinstance(optimizer, self._keras.optimizers.LossScaleOptimizer)
+
+
+def scaling_class(keras: Any) -> Any:
+    """Returns the class that optimizers are wrapped in."""
+    return keras.optimizers.LossScaleOptimizer
+
+
+def _computes_in_float16(model: Any) -> bool:
+    return any(layer.compute_dtype == "float16" for layer in own_layers(model))
+
+
+def _has_own_step(model: Any) -> bool:
+    return not is_from_keras(find_owner(type(model), "train_step")) or not (
+        is_from_keras(find_owner(type(model), "make_train_function"))
+    )
+
+
+def _scales_losses(kind: type) -> bool:
+    """Whether a method of the user's calls `scale_loss`."""
+    return any(
+        "scale_loss" in names_in(method.__code__)
+        for owner in kind.__mro__
+        if not is_from_keras(owner)
+        for method in vars(owner).values()
+        if isinstance(method, FunctionType)
+    )
 
 
 def scales_loss(keras: Any, optimizer: Any) -> bool:
