@@ -12,7 +12,7 @@ from typing import Any
 
 from betterhalf.keras_seams.patching import Patches
 from betterhalf.records.trial import Repair
-from betterhalf.repairing.dtypes import SIXTEEN_BIT, cast_floats, path_of, policy_name
+from betterhalf.repairing.dtypes import SIXTEEN_BIT, cast_floats, set_to_float32
 
 
 CODE = "float32-losses"
@@ -37,7 +37,7 @@ def place(keras: Any, patches: Patches, tell: Callable[[Any, Repair], None]) -> 
         if regularized:
             regularized = self.compute_dtype in SIXTEEN_BIT
         if regularized or _differs(keras, cast, loss):
-            tell(self, _describe(self))
+            tell(self, set_to_float32(CODE, self, "a loss that it adds was 16 bit"))
         return original(self, cast)
 
     patches.replace(owner, "add_loss", add_loss)
@@ -58,13 +58,3 @@ def _compute_in_float32(keras: Any, patches: Patches, owner: Any) -> None:
 def _differs(keras: Any, one: Any, other: Any) -> bool:
     pairs = zip(keras.tree.flatten(one), keras.tree.flatten(other), strict=True)
     return any(mine is not theirs for mine, theirs in pairs)
-
-
-def _describe(layer: Any) -> Repair:
-    return Repair(
-        code=CODE,
-        where=path_of(layer),
-        before=policy_name(layer),
-        after="float32",
-        reason="a loss that it adds was 16 bit",
-    )

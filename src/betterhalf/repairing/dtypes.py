@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
+from betterhalf.records.trial import Repair
+
 
 SIXTEEN_BIT = ("float16", "bfloat16")
 _VARIABLES = "keras.src.backend.common.variables"
@@ -29,6 +31,23 @@ def policy_name(layer: Any) -> str:
 def path_of(layer: Any) -> str:
     """Returns how a layer is called in a record."""
     return str(getattr(layer, "path", None) or layer.name)
+
+
+def set_to_float32(code: str, layer: Any, reason: str) -> Repair:
+    """Returns the record of a layer that computes in float32 from now on.
+
+    Args:
+        code: of the repair.
+        layer: its policy not changed yet.
+        reason: one clause.
+    """
+    return Repair(
+        code=code,
+        where=path_of(layer),
+        before=policy_name(layer),
+        after="float32",
+        reason=reason,
+    )
 
 
 def own_layers(layer: Any) -> list[Any]:

@@ -22,8 +22,7 @@ from betterhalf.repairing.dtypes import (
     is_from_keras,
     is_graph,
     own_layers,
-    path_of,
-    policy_name,
+    set_to_float32,
 )
 
 
@@ -98,7 +97,7 @@ class ExactInputs:
                 layer.autocast = True
             return proceed()
         for layer in doors:
-            self._tell(layer, _describe(layer))
+            self._tell(layer, set_to_float32(CODE, layer, _REASON))
         return result
 
     def _is_door(self, layer: Any) -> bool:
@@ -144,18 +143,8 @@ class ExactInputs:
 
     def _set_to_float32(self, layer: Any) -> None:
         if hasattr(layer, "dtype_policy") and computes_in_16bit(layer):
-            self._tell(layer, _describe(layer))
+            self._tell(layer, set_to_float32(CODE, layer, _REASON))
             layer.dtype_policy = "float32"
-
-
-def _describe(layer: Any) -> Repair:
-    return Repair(
-        code=CODE,
-        where=path_of(layer),
-        before=policy_name(layer),
-        after="float32",
-        reason=_REASON,
-    )
 
 
 def _is_passage(operation: Any) -> bool:

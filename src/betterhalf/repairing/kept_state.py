@@ -23,14 +23,14 @@ from betterhalf.repairing.dtypes import (
     computes_in_16bit,
     is_from_keras,
     names_in,
-    path_of,
-    policy_name,
+    set_to_float32,
     uncast,
 )
 from betterhalf.repairing.layers_in_float32 import call_in_float32
 
 
 CODE = "kept-state"
+_REASON = "its call assigns to variables, which 16 bit rounds"
 _ASSIGNS = {"assign", "assign_sub"}
 _NOT_IN_CALL = {"__init__", "build", "from_config", "set_weights", "load_own_variables"}
 
@@ -78,21 +78,11 @@ class KeptState:
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             if not computes_in_16bit(self):
                 return original(self, *args, **kwargs)
-            tell(self, _describe(self))
+            tell(self, set_to_float32(CODE, self, _REASON))
             return call_in_float32(keras, original, self, args, kwargs)
 
         vars(call)["_keeps_state"] = True
         patches.replace(owner, "call", call)
-
-
-def _describe(layer: Any) -> Repair:
-    return Repair(
-        code=CODE,
-        where=path_of(layer),
-        before=policy_name(layer),
-        after="float32",
-        reason="its call assigns to variables, which 16 bit rounds",
-    )
 
 
 def _replace_uncast(patches: Patches, owner: Any, name: str) -> None:

@@ -22,8 +22,7 @@ from betterhalf.repairing.dtypes import (
     computes_in_16bit,
     computing_in_float32,
     own_layers,
-    path_of,
-    policy_name,
+    set_to_float32,
     uncast,
 )
 
@@ -200,7 +199,7 @@ class Float32Layers:
             named = {**dict(zip(parameters, args, strict=False)), **kwargs}
             if not rule.when(self, named):
                 return original(self, *args, **kwargs)
-            tell(self, describe(self, rule.reason))
+            tell(self, set_to_float32(CODE, self, rule.reason))
             return call_in_float32(keras, original, self, args, kwargs)
 
         patches.replace(kind, "call", call)
@@ -232,7 +231,7 @@ class Float32Layers:
             if _is_symbolic(keras, inputs):
                 return original(self_, inputs, **kwargs)
             dtype = self_.compute_dtype
-            self._tell(self_, describe(self_, _FEATURES.reason))
+            self._tell(self_, set_to_float32(CODE, self_, _FEATURES.reason))
             with computing_in_float32(keras, [self_]):
                 outputs = original(self_, inputs, **kwargs)
             return cast_floats(keras, outputs, ("float32",), dtype)
@@ -262,7 +261,7 @@ class Float32Layers:
             if not computes_in_16bit(self):
                 return original(self, *args, **kwargs)
             if reason is not None:
-                tell(self, describe(self, reason))
+                tell(self, set_to_float32(CODE, self, reason))
             with uncast():
                 return original(self, *args, **kwargs)
 
@@ -280,17 +279,6 @@ def _compute_in_float32(keras: Any, patches: Patches, kind: Any, name: str) -> N
             return original(self, *args, **kwargs)
 
     patches.replace(kind, name, method)
-
-
-def describe(layer: Any, reason: str) -> Repair:
-    """Returns the record of a layer that is computed in float32."""
-    return Repair(
-        code=CODE,
-        where=path_of(layer),
-        before=policy_name(layer),
-        after="float32",
-        reason=reason,
-    )
 
 
 def call_in_float32(
