@@ -4,9 +4,9 @@ One backend a process: the tests of `tests/keras` run once for each. With argume
 go to pytest, over the folders that the arguments name or over all. `--all` adds those
 that are marked `long`; `--table FILE` adds a row for each part to a Markdown table.
 
-The real processes run beside the rest, each on one thread: two processes whose threads
-wait for each other on the same cores slow torch down by ten times and more. What a part
-prints is shown when it ends, or at once if it is the only one.
+Two lanes, about equally long, run beside each other, each on one thread: two processes
+whose threads wait for each other on the same cores slow torch down by ten times and
+more. What a part prints is shown when it ends, or at once if it is the only one.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 
-BACKENDS = ("tensorflow", "jax", "torch")
 Parts = list[tuple[str, str | None]]
 LANES: tuple[Parts, ...] = (
-    [("tests/core", None), *(("tests/keras", backend) for backend in BACKENDS)],
-    [("tests/process", None)],
+    [("tests/core", None), ("tests/keras", "tensorflow"), ("tests/keras", "torch")],
+    [("tests/keras", "jax"), ("tests/process", None)],
 )
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
