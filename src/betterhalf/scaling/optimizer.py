@@ -21,6 +21,7 @@ import keras
 from keras import ops
 
 from betterhalf.backends import loss_scaling
+from betterhalf.errors import UsageError
 from betterhalf.precision.loss_scale import GROWTH_INTERVAL, PATIENCE
 from betterhalf.scaling.options import (
     KEY,
@@ -46,8 +47,8 @@ class LossScaleOptimizer(_Keras):
     search for the first scale that works, and an error when lowering it does not help.
 
     Args:
-        inner_optimizer: a Keras optimizer. One with a `loss_scale_factor` gets a static
-            scale of that factor.
+        inner_optimizer: a Keras optimizer, or on torch one of `torch.optim`. One with a
+            `loss_scale_factor` gets a static scale of that factor.
         initial_scale: the scale of the first step; 2¹⁵ by default.
         dynamic_growth_steps: good steps in a row after which the scale is raised.
         name: of the optimizer.
@@ -98,6 +99,8 @@ class LossScaleOptimizer(_Keras):
         mode: Mode | None = None,
         **kwargs: Any,
     ):
+        adapter = loss_scaling.load(keras.backend.backend())
+        inner_optimizer = adapter.adopt(inner_optimizer)
         factor = getattr(inner_optimizer, "loss_scale_factor", None)
         mode, initial = choose_scale(mode, initial_scale, factor)
         interval = choose_interval(dynamic_growth_steps, growth_interval)
@@ -116,7 +119,7 @@ class LossScaleOptimizer(_Keras):
         super().__init__(inner_optimizer, initial, interval, name, **kwargs)
         self.options = options
         self.rule = rule
-        self.adapter = loss_scaling.load(keras.backend.backend())
+        self.adapter = adapter
         self.teller = Teller(patience, on_failure)
         self.complaint = describe_failure(patience) if on_failure == "raise" else None
 
@@ -222,6 +225,28 @@ class LossScaleOptimizer(_Keras):
             self.inner_optimizer.apply(grads, trainable_variables)
         else:
             self.adapter.take(Step(self, list(grads), trainable_variables))
+
+    def step(self) -> None:
+        """Takes a step of a `torch.optim` optimizer on the `grad` of its parameters.
+
+        Raises:
+            UsageError: the inner optimizer is Keras's, which takes `apply`.
+            LossScaleError: as `apply` does.
+
+        Example:
+
+        >>> optimizer = betterhalf.LossScaleOptimizer(torch.optim.Adam(parameters))
+        >>> optimizer.scale_loss(loss).backward()
+        >>> optimizer.step()
+        """
+        parameters = getattr(self.inner_optimizer, "parameters", None)
+        if parameters is None:
+            raise UsageError(
+                "expected an optimizer of torch.optim inside. Received: "
+                f"{type(self.inner_optimizer).__name__}. Call `apply(gradients, "
+                "variables)` instead."
+            )
+        self.apply([parameter.grad for parameter in parameters], parameters)
 
     def stateless_apply(
         self, optimizer_variables: Any, grads: Any, trainable_variables: Any

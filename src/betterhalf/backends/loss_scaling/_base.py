@@ -64,6 +64,10 @@ class ScaledStep(Protocol):
 class LossScaling:
     """Loss scaling in one framework."""
 
+    def adopt(self, optimizer: Any) -> Any:
+        """Returns a Keras optimizer; one of the framework itself is put into one."""
+        return optimizer
+
     def unscale(self, step: ScaledStep) -> tuple[list[Any], Any]:
         """Divides the gradients by the scale and tells whether all were finite.
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from betterhalf.backends.loss_scaling._base import LossScaling, ScaledStep
+from betterhalf.backends.loss_scaling._torch_optim import NativeOptimizer
 
 
 _WIDE = (torch.float32, torch.float64)
@@ -21,6 +22,12 @@ _CHECK_AND_UNSCALE: Any = torch._amp_foreach_non_finite_check_and_unscale_  # py
 
 class TorchLossScaling(LossScaling):
     """See `LossScaling`; a step costs one synchronisation with the device."""
+
+    def adopt(self, optimizer: Any) -> Any:
+        """See `LossScaling.adopt`."""
+        if isinstance(optimizer, torch.optim.Optimizer):
+            return NativeOptimizer(optimizer)
+        return optimizer
 
     def take(self, step: ScaledStep) -> None:
         """See `LossScaling.take`; `torch.compile` compiles the update alone.
