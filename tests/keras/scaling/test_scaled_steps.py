@@ -99,6 +99,7 @@ def test_a_ruined_state_of_keras_is_healed(keras, trainer, scale):
     assert float(taker.optimizer.dynamic_scale) == healed
 
 
+@pytest.mark.parametrize("trainer", ["compiled"], indirect=True)
 def test_two_hundred_bad_steps_and_a_good_one_ruin_nothing(keras, trainer):
     optimizer = ours(keras.optimizers.Adam(0.1), patience=1000)
     taker = trainer(optimizer, np.ones(2))
