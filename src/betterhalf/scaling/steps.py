@@ -68,6 +68,10 @@ class Step:
         """Returns what the loss was multiplied by."""
         return self._optimizer.current_scale()
 
+    def on(self, gradients: Sequence[Any]) -> Step:
+        """Returns the same step on the gradients of another replica."""
+        return Step(self._optimizer, gradients, self._given)
+
     def update(self, gradients: Sequence[Any]) -> None:
         """Lets the inner optimizer take the step."""
         self._optimizer.inner_optimizer.apply(

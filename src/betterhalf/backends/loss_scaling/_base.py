@@ -48,6 +48,10 @@ class ScaledStep(Protocol):
         """Moves the state by numbers of the host; returns whether to update."""
         ...
 
+    def on(self, gradients: Sequence[Any]) -> ScaledStep:
+        """Returns the same step on the gradients of another replica."""
+        ...
+
     def update(self, gradients: Sequence[Any]) -> None:
         """Lets the inner optimizer take the step."""
         ...

@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from betterhalf.backends.loss_scaling._base import LossScaling, ScaledStep
+from betterhalf.errors import UsageError
 
 
 _STACKED_ELEMENTS = 2**16
@@ -21,7 +22,43 @@ _STACKED_ELEMENTS = 2**16
 
 
 class TensorflowLossScaling(LossScaling):
-    """See `LossScaling`."""
+    """See `LossScaling`.
+
+    Under a distribution strategy each replica has gradients of its own, for they are
+    added up later, by the inner optimizer. So the replicas first agree.
+    """
+
+    def take(self, step: ScaledStep) -> None:
+        """See `LossScaling.take`."""
+        replica = tf.distribute.get_replica_context()
+        if replica is None:
+            raise UsageError(
+                "expected `apply` to be called in a replica. Received: a call outside "
+                "of `strategy.run`. Call it in the function that `run` is given."
+            )
+        if replica.num_replicas_in_sync == 1:
+            super().take(step)
+        elif tf.__internal__.distribute.strategy_supports_no_merge_call():
+            gradients, finite = self.unscale(step)
+            agreed = replica.all_reduce("SUM", tf.cast(finite, tf.float32))
+            self.choose(agreed == replica.num_replicas_in_sync, gradients, step)
+        else:
+            replica.merge_call(self._take_together, (list(step.gradients), step))
+
+    def _take_together(self, strategy: Any, gradients: Any, step: Any) -> None:
+        """Takes the step of all replicas: in one of them nothing can be conditional."""
+        replicas = strategy.extended.call_for_each_replica
+        step = strategy.experimental_local_results(step)[0]
+        unscaled, finite = replicas(
+            lambda own: self.unscale(step.on(own)), args=(gradients,)
+        )
+        finite = tf.reduce_all(tf.stack(strategy.experimental_local_results(finite)))
+
+        def take() -> None:
+            replicas(step.update, args=(unscaled,))
+            step.accept()
+
+        tf.cond(finite, take, lambda: _skip(step))
 
     def unscale(self, step: ScaledStep) -> tuple[list[Any], Any]:
         """See `LossScaling.unscale`."""
@@ -45,6 +82,12 @@ class TensorflowLossScaling(LossScaling):
         """See `LossScaling.is_known`."""
         del tensor
         return tf.executing_eagerly()
+
+    def read_now(self, variable: Any) -> float | None:
+        """See `LossScaling.read_now`; of a variable with copies, the first."""
+        if not tf.executing_eagerly():
+            return None
+        return float(tf.convert_to_tensor(variable.value))
 
     def choose(self, finite: Any, gradients: list[Any], step: ScaledStep) -> None:
         """Takes one of two branches of the graph."""
