@@ -10,7 +10,7 @@ block still spreads by 3 to 6 %, which is why it takes hundreds.
 Before it the same with a model of five weights, where the step is short enough to see
 the cost itself: microseconds a step, and milliseconds an epoch.
 
-    ./dev bench watching [--blocks 600] [--steps 30] [--backend jax]
+    ./dev bench watching [--blocks 600] [--steps 30] [--batch 8] [--backend jax]
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import time
 
 
 BACKENDS = ("tensorflow", "jax", "torch")
-BATCH = 8
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "TF_NUM_INTRAOP_THREADS": "1",
@@ -37,16 +36,18 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--blocks", type=int, default=600)
     parser.add_argument("--steps", type=int, default=30, help="in an epoch")
+    parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--backend", choices=BACKENDS)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.child:
-        return measure(chosen.backend, chosen.blocks, chosen.steps)
+        return measure(chosen)
     codes = [
         subprocess.run(
             [
                 *(sys.executable, __file__, "--child", "--backend", each),
                 *("--blocks", str(chosen.blocks), "--steps", str(chosen.steps)),
+                *("--batch", str(chosen.batch)),
             ],
             env={**os.environ, **ONE_THREAD, "KERAS_BACKEND": each},
             check=False,
@@ -56,7 +57,8 @@ def main() -> int:
     return max(codes)
 
 
-def measure(name: str, blocks: int, steps: int) -> int:
+def measure(chosen: argparse.Namespace) -> int:
+    name, blocks, steps = chosen.backend, chosen.blocks, chosen.steps
     os.environ["KERAS_BACKEND"] = name
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -64,14 +66,15 @@ def measure(name: str, blocks: int, steps: int) -> int:
     import numpy as np
 
     _show_cost(keras, np, name)
-    model, data, clock = _training(keras, np, steps)
+    model, data, clock = _training(keras, np, chosen)
     pairs = _alternate(keras, model, data, clock, blocks)
     first = pairs[-1][0] / 2
     logs = [float(np.log(watched / plain)) for plain, watched in pairs]
     low, middle, high = (float(np.exp(value)) for value in _median_interval(logs))
     print(
         f"{name:10}  watched / plain  {middle:.4f} [{low:.4f} … {high:.4f}]  "
-        f"{blocks} blocks, {steps} steps of {1000 * first / steps:.1f} ms",
+        f"{blocks} blocks, {steps} steps of {1000 * first / steps:.1f} ms, "
+        f"batch {chosen.batch}",
         flush=True,
     )
     return 0 if high <= 1.01 else 1
@@ -116,8 +119,9 @@ def _median_interval(values):
     return ordered[rank], ordered[count // 2], ordered[count - 1 - rank]
 
 
-def _training(keras, np, steps):
+def _training(keras, np, chosen):
     """The CNN of the examples on random images, and a callback that times its epoch."""
+    samples = chosen.steps * chosen.batch
     layers = keras.layers
     model = keras.Sequential(
         [
@@ -131,9 +135,9 @@ def _training(keras, np, steps):
     )
     model.compile("adam", "sparse_categorical_crossentropy")
     generator = np.random.default_rng(0)
-    x = generator.random((steps * BATCH, 32, 32, 3), dtype="float32")
-    y = generator.integers(0, 10, steps * BATCH)
-    data = {"x": x, "y": y, "batch_size": BATCH, "verbose": 0}
+    x = generator.random((samples, 32, 32, 3), dtype="float32")
+    y = generator.integers(0, 10, samples)
+    data = {"x": x, "y": y, "batch_size": chosen.batch, "verbose": 0}
     return model, data, _clock(keras)
 
 
