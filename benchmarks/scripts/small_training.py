@@ -23,8 +23,8 @@ train, test = order[:897], order[897:]
 model = keras.Sequential(
     [
         keras.Input(shape=(8, 8, 1)),
-        layers.Conv2D(32, 3, activation="relu"),
-        layers.Conv2D(32, 3, activation="relu"),
+        layers.Conv2D(16, 3, activation="relu"),
+        layers.Conv2D(16, 3, activation="relu"),
         layers.Flatten(),
         layers.Dense(64, activation="relu"),
         layers.Dense(10, activation="softmax", dtype="float32"),
@@ -35,7 +35,7 @@ model.fit(
     images[train],
     labels[train],
     batch_size=32,
-    epochs=20,
+    epochs=10,
     validation_data=(images[test], labels[test]),
     verbose=2,
 )
