@@ -13,8 +13,8 @@ class Limits(Record, frozen=True, kw_only=True):
 
     Attributes:
         min_speedup: what "worth it" means (`--min-speedup`).
-        gate: how far from 1 the interval of a speed-up must stay; 0.02, a quarter of the
-            spread between processes that was measured on TensorFlow.
+        gate: how far from 1 the interval of a speed-up must stay; 0.02, a quarter of
+            the spread between processes that was measured on TensorFlow.
         memory_ratio: device memory at or below this share of the reference counts as
             saved.
         confidence: two-sided level of the intervals of speed.

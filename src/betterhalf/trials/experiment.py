@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final, final
 
 import msgspec
-import psutil
 
 from betterhalf.errors import UsageError
 from betterhalf.judging import list_remaining
@@ -32,13 +31,12 @@ from betterhalf.trials.affording import (
     say_cost,
     say_unaffordable,
 )
-from betterhalf.trials.endings import Ending
 from betterhalf.trials.executors import AbstractExecutor
 from betterhalf.trials.expecting import expect_total, expect_trial
-from betterhalf.trials.folding import fold, read_events
-from betterhalf.trials.logs import Shortener, read_end, take_tail
+from betterhalf.trials.logs import Shortener
 from betterhalf.trials.observing import Observer
 from betterhalf.trials.programs import Program
+from betterhalf.trials.recording import make_record
 from betterhalf.trials.snapshots import list_changes, take_snapshot
 from betterhalf.trials.store import Store, TrialFiles
 from betterhalf.trials.usability import FAILED, refuse_unusable
@@ -165,9 +163,13 @@ class Sitting:
             files.instructions.unlink(missing_ok=True)
         with _holding_back_interrupt():
             after = take_snapshot(self._program.folder, self._store.folder)
-            trial = self._make_record(slot, files, ending, judged)
+            trial = make_record(
+                files, slot, ending, judged=judged, shortener=self._shortener
+            )
             trial = msgspec.structs.replace(
-                trial, files_shared=list_changes(before, after)
+                trial,
+                script_hash=self._plan.script_hash,
+                files_shared=list_changes(before, after),
             )
             if is_budget and trial.outcome == "timed-out":
                 trial = _as_interrupted(trial)
@@ -178,41 +180,6 @@ class Sitting:
             self._observer.on_trial_ended(trial)
             raise KeyboardInterrupt
         return trial
-
-    def _make_record(
-        self, slot: Slot, files: TrialFiles, ending: Ending, judged: int | None
-    ) -> Trial:
-        log = self._shortener.shorten(read_end(files.log))
-        told = files.events.read_bytes() if files.events.exists() else b""
-        trial = fold(
-            read_events(told.splitlines()),
-            slot,
-            ending,
-            judged=judged,
-            log=log,
-            memory_bytes=psutil.virtual_memory().total,
-        )
-        return msgspec.structs.replace(
-            self._without_paths(trial),
-            log_tail=take_tail(log),
-            script_hash=self._plan.script_hash,
-        )
-
-    def _without_paths(self, trial: Trial) -> Trial:
-        shorten = self._shortener.shorten
-        failure = trial.failure
-        if failure is not None:
-            told = failure.traceback
-            failure = Failure(
-                kind=failure.kind,
-                message=shorten(failure.message),
-                traceback=None if told is None else shorten(told),
-            )
-        notes = tuple(
-            msgspec.structs.replace(note, text=shorten(note.text))
-            for note in trial.notes
-        )
-        return msgspec.structs.replace(trial, failure=failure, notes=notes)
 
     def _instruct(
         self, slot: Slot, files: TrialFiles, judged: int | None
