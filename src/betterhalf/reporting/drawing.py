@@ -110,7 +110,7 @@ def draw_spans(
             x=axis,
             y=palette.place,
             color=palette.colour.legend(None),
-            tooltip=["arm:N", "trial:Q", alt.Tooltip("value:Q", title=unit)],
+            tooltip=["arm:N", "trial:N", alt.Tooltip("value:Q", title=unit)],
         )
     )
     layers = [bars, marks] if spans else [marks]
@@ -144,7 +144,7 @@ def draw_lines(
             y=y,
             color=palette.colour,
             detail=["trial:N", "series:N"],
-            tooltip=["arm:N", "trial:Q", _tip(x), _tip(y)],
+            tooltip=["arm:N", "trial:N", _tip(x), _tip(y)],
         )
         .properties(width=WIDTH, height=220)
         .add_params(pan)

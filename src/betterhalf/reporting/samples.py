@@ -180,4 +180,5 @@ def name_series(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def _row(trial: Trial, **fields: Any) -> Row:
-    return {"arm": trial.arm, "trial": trial.number, **fields}
+    number = f"full {trial.number}" if trial.stage == FULL else str(trial.number)
+    return {"arm": trial.arm, "trial": number, **fields}

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from betterhalf.reporting.charts import draw_charts
@@ -136,3 +137,19 @@ print("".join(one.specification + one.svg for one in drawn), end="")
     ).stdout.decode()
     here = "".join(one.specification + one.svg for one in pictures.values())
     assert written == here
+
+
+def test_a_short_and_a_full_trial_of_one_number_are_lines_of_their_own(
+    make: SimpleNamespace,
+) -> None:
+    short = make.trial("float32", 1)
+    trials = [
+        msgspec.structs.replace(short, stage=1),
+        msgspec.structs.replace(short, stage=2),
+    ]
+    drawn = draw_charts(make.plan(), trials, make.result())
+    steps = next(picture for picture in drawn if picture.name == "steps")
+    assert {row["trial"] for row in list_rows(steps) if "trial" in row} == {
+        "1",
+        "full 1",
+    }
