@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from betterhalf.errors import BetterhalfError
 from betterhalf.keras_seams.layers import patch_layers, patch_train_function
-from betterhalf.keras_seams.listening import ApplyCall, Listener
-from betterhalf.keras_seams.patching import Patches
+from betterhalf.keras_seams.listening import Listener
+from betterhalf.keras_seams.optimizers import patch_optimizers
+from betterhalf.keras_seams.patching import Patches, find_seam
 
 
 OLDEST_KERAS = (3, 10)
@@ -51,7 +51,7 @@ def install(keras: Any, listeners: Sequence[Listener]) -> Installation:
             _patch_method(keras, patches, name, listeners)
         for name in ("__call__", "stateless_call"):
             _patch_call(keras, patches, name, listeners)
-        _patch_optimizers(keras, patches, listeners)
+        patch_optimizers(keras, patches, listeners)
         _patch_policy(keras, patches, listeners)
         patch_layers(keras, patches, listeners)
         patch_train_function(keras, patches, listeners)
@@ -73,17 +73,6 @@ def _check_version(keras: Any) -> None:
         )
 
 
-def _find(keras: Any, owner: Any, name: str) -> Any:
-    found = getattr(owner, name, None)
-    if found is None:
-        raise BetterhalfError(
-            f"keras {keras.__version__} has no `{getattr(owner, '__name__', owner)}."
-            f"{name}`, which betterhalf needs. Received: a Keras outside the tested "
-            "range; use one that the README names, or report it."
-        )
-    return found
-
-
 def _patch_method(
     keras: Any, patches: Patches, name: str, listeners: Sequence[Listener]
 ) -> None:
@@ -91,7 +80,7 @@ def _patch_method(
     owner = next(
         (each for each in keras.Model.__mro__ if name in vars(each)), keras.Model
     )
-    original = _find(keras, owner, name)
+    original = find_seam(keras, owner, name)
     signature = inspect.signature(original)
     around = [getattr(listener, f"around_{name}") for listener in listeners]
 
@@ -125,7 +114,7 @@ def _named_arguments(
 def _patch_call(
     keras: Any, patches: Patches, name: str, listeners: Sequence[Listener]
 ) -> None:
-    original = _find(keras, keras.Model, name)
+    original = find_seam(keras, keras.Model, name)
     around = [
         listener.around_call
         for listener in listeners
@@ -146,62 +135,9 @@ def _patch_call(
     patches.replace(keras.Model, name, method)
 
 
-def _patch_optimizers(
-    keras: Any, patches: Patches, listeners: Sequence[Listener]
-) -> None:
-    depth = threading.local()
-    for owner in (keras.optimizers.Optimizer, keras.optimizers.LossScaleOptimizer):
-        for name in ("apply", "stateless_apply"):
-            _patch_apply(keras, patches, owner, name, listeners, depth)
-        _patch_scale_loss(keras, patches, owner, listeners)
-
-
-def _patch_apply(
-    keras: Any,
-    patches: Patches,
-    owner: Any,
-    name: str,
-    listeners: Sequence[Listener],
-    depth: threading.local,
-) -> None:
-    original = _find(keras, owner, name)
-    if name not in vars(owner) and owner is not keras.optimizers.Optimizer:
-        return  # inherited: the patch of the parent is heard
-
-    @functools.wraps(original)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = functools.partial(original, self, *args, **kwargs)
-        if getattr(depth, "busy", False):
-            return call()  # an inner optimizer, or `apply` inside `stateless_apply`
-        step = ApplyCall(self, name == "stateless_apply", (*args, *kwargs.values()))
-        for listener in reversed(listeners):
-            call = functools.partial(listener.around_apply, step, call)
-        depth.busy = True
-        try:
-            return call()
-        finally:
-            depth.busy = False
-
-    patches.replace(owner, name, method)
-
-
-def _patch_scale_loss(
-    keras: Any, patches: Patches, owner: Any, listeners: Sequence[Listener]
-) -> None:
-    original = _find(keras, owner, "scale_loss")
-
-    @functools.wraps(original)
-    def scale_loss(self: Any, loss: Any) -> Any:
-        for listener in listeners:
-            listener.on_scale_loss(self)
-        return original(self, loss)
-
-    patches.replace(owner, "scale_loss", scale_loss)
-
-
 def _patch_policy(keras: Any, patches: Patches, listeners: Sequence[Listener]) -> None:
-    set_policy = _find(keras, keras.config, "set_dtype_policy")
-    clear = _find(keras, keras.utils, "clear_session")
+    set_policy = find_seam(keras, keras.config, "set_dtype_policy")
+    clear = find_seam(keras, keras.utils, "clear_session")
 
     @functools.wraps(set_policy)
     def set_dtype_policy(policy: Any) -> None:

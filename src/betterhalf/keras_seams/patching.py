@@ -5,8 +5,26 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from betterhalf.errors import BetterhalfError
+
 
 _ABSENT = object()
+
+
+def find_seam(keras: Any, owner: Any, name: str) -> Any:
+    """Returns an attribute that is about to be patched.
+
+    Raises:
+        BetterhalfError: this Keras has none of that name.
+    """
+    found = getattr(owner, name, None)
+    if found is None:
+        raise BetterhalfError(
+            f"keras {keras.__version__} has no `{getattr(owner, '__name__', owner)}."
+            f"{name}`, which betterhalf needs. Received: a Keras outside the tested "
+            "range; use one that the README names, or report it."
+        )
+    return found
 
 
 class Patches:

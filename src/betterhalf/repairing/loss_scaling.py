@@ -2,8 +2,10 @@
 
 Keras wraps the optimizer if the policy of the model object is exactly `mixed_float16`,
 whatever its layers compute in, and whether or not a train step of the user's own scales
-the loss. Without scaling small gradients become zero; with a wrapper and an unscaled
-loss every step is 32,768 times too small.
+the loss; and its wrapper can come to a scale of 0, and then turns every weight to NaN.
+So what is wrapped here is wrapped in `betterhalf.LossScaleOptimizer`. Without scaling
+small gradients become zero; with a wrapper and an unscaled loss every step is 32,768
+times too small.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from betterhalf.repairing.dtypes import is_from_keras, names_in, own_layers
 
 CODE = "loss-scaling"
 NOT_SCALED = "gradients-not-scaled"
-_AND_WRAP = ", and wrap the optimizer in `keras.optimizers.LossScaleOptimizer`"
+_AND_WRAP = ", and wrap the optimizer in `betterhalf.LossScaleOptimizer`"
 
 
 class LossScaling:
@@ -74,12 +76,12 @@ class LossScaling:
             return
         optimizer = self._keras.optimizers.get(given)
         if self._is_wrapped(optimizer):
+            if self._may_replace(model, optimizer):
+                arguments["optimizer"] = self._replaced(model, optimizer)
             return
         if getattr(optimizer, "loss_scale_factor", None) is not None:
             arguments["auto_scale_loss"] = False  # scaled already, by a fixed factor
             return
-        if model.dtype_policy.name == "mixed_float16" and not self._is_ours():
-            return  # Keras wraps it itself, in the same class
         arguments["optimizer"] = self._wrapped(model, optimizer)
 
     def wrap_late(self, model: Any) -> None:
@@ -110,27 +112,38 @@ class LossScaling:
         )
 
     def _wrapped(self, model: Any, optimizer: Any) -> Any:
-        wrapper = scaling_class(self._keras)
-        variables = optimizer._trainable_variables if optimizer.built else None
-        wrapped = wrapper(optimizer)
-        if variables is not None:
-            wrapped.build(variables)
-        self._on_repair(
-            model,
-            Repair(
-                code=CODE,
-                where=str(optimizer.name),
-                before=type(optimizer).__name__,
-                after=wrapper.__name__,
-                reason="a layer computes in float16 and Keras does not scale the loss",
-            ),
-        )
+        wrapped = _make_scaling(optimizer)
+        if optimizer.built:
+            wrapped.build(optimizer._trainable_variables)
+        self._tell(model, optimizer, "a layer computes in float16")
         return wrapped
 
-    def _is_ours(self) -> bool:
-        return scaling_class(self._keras) is not (
-            self._keras.optimizers.LossScaleOptimizer
+    def _may_replace(self, model: Any, optimizer: Any) -> bool:
+        """Whether the script's own wrapper is Keras's, new, and used by Keras alone."""
+        return (
+            type(optimizer) is self._keras.optimizers.LossScaleOptimizer
+            and not optimizer.built
+            and not _has_own_step(model)
         )
+
+    def _replaced(self, model: Any, optimizer: Any) -> Any:
+        self._tell(model, optimizer, "the scale of Keras's can become 0 or infinite")
+        return _make_scaling(
+            optimizer.inner_optimizer,
+            initial_scale=optimizer.initial_scale,
+            dynamic_growth_steps=optimizer.dynamic_growth_steps,
+            name=optimizer.name,
+        )
+
+    def _tell(self, model: Any, optimizer: Any, reason: str) -> None:
+        repair = Repair(
+            code=CODE,
+            where=str(optimizer.name),
+            before=type(optimizer).__name__,
+            after="betterhalf.LossScaleOptimizer",
+            reason=reason,
+        )
+        self._on_repair(model, repair)
 
     def saw_scaled_loss(self, optimizer: Any) -> None:
         """Remembers that a loss was scaled for this optimizer."""
@@ -172,9 +185,12 @@ class LossScaling:
         return isinstance(optimizer, self._keras.optimizers.LossScaleOptimizer)
 
 
-def scaling_class(keras: Any) -> Any:
-    """Returns the class that optimizers are wrapped in."""
-    return keras.optimizers.LossScaleOptimizer
+def _make_scaling(optimizer: Any, **options: Any) -> Any:
+    from betterhalf.scaling.optimizer import (  # noqa: PLC0415 (it imports keras)
+        LossScaleOptimizer,
+    )
+
+    return LossScaleOptimizer(optimizer, **options)
 
 
 def _computes_in_float16(model: Any) -> bool:

@@ -124,6 +124,31 @@ def _pairs(recorder):
     return [heard for heard in recorder.heard if isinstance(heard, tuple)]
 
 
+def test_an_optimizer_that_is_defined_later_and_overrides_everything_is_heard(
+    keras, data
+):
+    recorder = Recorder()
+    installation = install(keras, [recorder])
+
+    class Later(keras.optimizers.SGD):
+        def scale_loss(self, loss):
+            return loss
+
+        def apply(self, grads, trainable_variables=None):
+            """Takes no step at all, so the parent's `apply` is never called."""
+
+    applied = vars(Later)["apply"]
+    try:
+        model = _model(keras)
+        model.compile(Later(), "mse", jit_compile=False)
+        model.fit(*data, verbose=0)
+    finally:
+        installation.remove()
+    assert ("apply", "Later") in recorder.heard
+    assert ("scale_loss", "Later") in recorder.heard
+    assert vars(Later)["apply"] is not applied
+
+
 def test_a_fit_is_the_same_fit_with_and_without_listeners(keras, data):
     losses = []
     for listeners in ([], [Recorder(), Listener()]):

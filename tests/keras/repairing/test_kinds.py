@@ -4,6 +4,7 @@ Each function is a script: it returns whether what came out is right. A script t
 right under plain Keras too, on the backends named for it, proves nothing and fails.
 """
 
+import contextlib
 import os
 
 import numpy as np
@@ -275,6 +276,28 @@ def float16_in_a_layer_made_late(keras):
     return isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
 
 
+def a_scale_that_falls_to_zero(keras):
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x = np.ones((200, 2), "float32")
+    model.fit(x[:1], x[:1, :1], verbose=0)
+    # a failed training may stop; its weights may not be lost
+    with contextlib.suppress(Exception):
+        model.fit(x * np.inf, x[:, :1], batch_size=1, verbose=0)
+    with contextlib.suppress(Exception):
+        model.fit(x[:1], x[:1, :1], verbose=0)
+    return all(np.isfinite(weight).all() for weight in model.get_weights())
+
+
+def a_scale_that_is_far_too_large_at_first(keras):
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(1e-6))
+    model.compile(optimizer, "mse")
+    x = np.ones((12, 2), "float32")
+    model.fit(x, 2e3 * x[:, :1], batch_size=1, verbose=0)
+    return int(optimizer.inner_optimizer.iterations) >= 8
+
+
 KINDS = (
     (ids_through_an_automatic_input, ALL, BOTH),
     (ids_behind_a_reshape, ALL, BOTH),
@@ -298,6 +321,8 @@ KINDS = (
     (statistics_after_an_overflow, ALL, HALF),
     (float16_by_a_policy_map, ALL, HALF),
     (float16_in_a_layer_made_late, ALL, HALF),
+    (a_scale_that_falls_to_zero, ALL, HALF),
+    (a_scale_that_is_far_too_large_at_first, ALL, HALF),
 )
 HERE = [
     pytest.param(script, policy, id=f"{script.__name__}-{policy}")
