@@ -44,6 +44,8 @@ def main() -> int:
         part.add_argument("--keep", type=Path, required=True, help="folder of stores")
         part.add_argument("--repeats", type=int, default=20)
         part.add_argument("--backends", default=backends)
+        if name == "controls":
+            part.add_argument("--max-runs", type=int, default=10, help="second look")
     chosen = parser.parse_args()
     began = time.monotonic()
     code = _PARTS[chosen.part](chosen)
@@ -89,7 +91,10 @@ def control(chosen: argparse.Namespace) -> int:
     from calibration.controls import run_controls
 
     return run_controls(
-        chosen.keep.absolute(), chosen.repeats, chosen.backends.split(",")
+        chosen.keep.absolute(),
+        chosen.repeats,
+        chosen.backends.split(","),
+        chosen.max_runs,
     )
 
 

@@ -26,13 +26,23 @@ WRONG_AT_MOST = 1
 """Of twenty: each may err on speed with 2.5 % and on accuracy with 5 % either way."""
 
 
-def run_controls(folder: Path, repeats: int, backends: Sequence[str]) -> int:
-    """Runs `repeats` experiments, the backends in turn; 1 if too many are wrong."""
+def run_controls(
+    folder: Path, repeats: int, backends: Sequence[str], max_runs: int
+) -> int:
+    """Runs `repeats` experiments, the backends in turn; 1 if too many are wrong.
+
+    Args:
+        folder: of the run stores; what is finished there is not run again.
+        repeats: experiments in all.
+        backends: taken in turn.
+        max_runs: trials an arm at the second look.
+    """
     arms: list[tuple[str, ArmResult]] = []
     for repeat in range(repeats):
         backend = backends[repeat % len(backends)]
         store = folder / f"{backend}-{repeat // len(backends)}"
         options = ("--backend", backend, "--arms", "float32")
+        options += ("--max-runs", str(max_runs))
         arms.append((store.name, find_arm(compare(store, SCRIPT, *options))))
         print(_say(*arms[-1]), flush=True)
     print(_tabulate(arms))
