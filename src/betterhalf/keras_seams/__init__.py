@@ -7,5 +7,6 @@ between Keras's public methods and the script. What a listener does is its own a
 
 from betterhalf.keras_seams.importing import watch_import as watch_import
 from betterhalf.keras_seams.installing import Installation as Installation
+from betterhalf.keras_seams.installing import in_place as in_place
 from betterhalf.keras_seams.installing import install as install
 from betterhalf.keras_seams.listening import Listener as Listener

@@ -23,12 +23,24 @@ _MODEL_METHODS = ("compile", "fit", "evaluate", "train_on_batch")
 class Installation:
     """Listeners in place; `remove` restores Keras exactly."""
 
-    def __init__(self, patches: Patches):
+    def __init__(self, patches: Patches, listeners: Sequence[Listener]):
         self._patches = patches
+        self.listeners = tuple(listeners)
+        _IN_PLACE.append(self)
 
     def remove(self) -> None:
         """Puts every attribute of Keras back as it was."""
         self._patches.undo()
+        if self in _IN_PLACE:
+            _IN_PLACE.remove(self)
+
+
+_IN_PLACE: list[Installation] = []
+
+
+def in_place() -> tuple[Installation, ...]:
+    """Returns the installations of this process, the first one first."""
+    return tuple(_IN_PLACE)
 
 
 def install(keras: Any, listeners: Sequence[Listener]) -> Installation:
@@ -60,7 +72,7 @@ def install(keras: Any, listeners: Sequence[Listener]) -> Installation:
     except BaseException:
         patches.undo()
         raise
-    return Installation(patches)
+    return Installation(patches, listeners)
 
 
 def _check_version(keras: Any) -> None:

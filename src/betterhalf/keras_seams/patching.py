@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from betterhalf.errors import BetterhalfError
@@ -39,6 +40,11 @@ class Patches:
 
     def __init__(self):
         self._undone: list[tuple[Any, str, Any]] = []
+        self._ends: list[Callable[[], None]] = []
+
+    def when_undone(self, end: Callable[[], None]) -> None:
+        """Remembers what else `undo` must end, such as a hook of a framework."""
+        self._ends.append(end)
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
         """Sets `owner.name`, and remembers what stood in `owner` itself.
@@ -69,6 +75,8 @@ class Patches:
 
     def undo(self) -> None:
         """Puts everything back, last first."""
+        while self._ends:
+            self._ends.pop()()
         while self._undone:
             owner, name, before = self._undone.pop()
             if before is _ABSENT:

@@ -11,7 +11,7 @@ from typing import Any
 from betterhalf import backends
 from betterhalf.errors import UsageError
 from betterhalf.hardware import facts
-from betterhalf.keras_seams import Installation, Listener, install
+from betterhalf.keras_seams import Installation, Listener, in_place, install
 from betterhalf.precision.choosing import guess_policy
 from betterhalf.records.choice import Choice
 from betterhalf.records.environment import Device
@@ -137,6 +137,10 @@ def enable(policy: str = "auto") -> Enabled:
             stacklevel=2,
         )
     disable()
+    if in_place():
+        enabled = _leave_to_arm(choice, keras)
+        _Current.enabled = _Current.last = enabled
+        return enabled
     enabled = Enabled(choice, Repairs(keras, _log_repair, _warn_of_note), keras)
     enabled.start()
     _Current.enabled = _Current.last = enabled
@@ -175,6 +179,24 @@ def repairs(model: Any) -> tuple[Repair, ...]:
             "Received: no enable in this process."
         )
     return _Current.last.repairs(model)
+
+
+def _leave_to_arm(choice: Choice, keras: Any) -> Enabled:
+    """Leaves the policy and the repairs to the arm that `compare` runs here.
+
+    The policy line is what the arm hears of any script: it notes that another was asked
+    for. An arm with `+raw` is not repaired, so nothing is listed for it.
+    """
+    heard = [each for installed in in_place() for each in installed.listeners]
+    own = next((each for each in heard if isinstance(each, Repairs)), None)
+    keras.config.set_dtype_policy(choice.policy)
+    chosen = Choice(
+        policy=keras.config.dtype_policy().name,
+        backend=choice.backend,
+        device=choice.device,
+        reason="the arm that betterhalf compare runs has chosen",
+    )
+    return Enabled(chosen, own or Repairs(keras, _log_repair, _warn_of_note), keras)
 
 
 def _refuse_unknown(policy: object) -> None:

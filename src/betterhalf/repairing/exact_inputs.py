@@ -85,6 +85,8 @@ class ExactInputs:
         if model in self._seen:
             return proceed()
         self._seen.add(model)
+        if is_graph(model):
+            self.repair_graph(model)  # it may never be compiled
         doors = [layer for layer in own_layers(model) if self._is_door(layer)]
         if not doors:
             return proceed()

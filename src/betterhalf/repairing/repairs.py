@@ -16,6 +16,7 @@ from betterhalf.repairing.exact_inputs import ExactInputs
 from betterhalf.repairing.kept_state import KeptState
 from betterhalf.repairing.layers_in_float32 import Float32Layers
 from betterhalf.repairing.loss_scaling import LossScaling
+from betterhalf.repairing.torch_loops import TorchLoops
 from betterhalf.repairing.wrapped_layers import WrappedLayers
 
 
@@ -46,6 +47,8 @@ class Repairs(Listener):
         self._inputs = ExactInputs(keras, self._tell, self._layers.looks_at_raw)
         self._state = KeptState(keras, self._tell)
         self._wrapped = WrappedLayers(keras, self._tell)
+        is_torch = keras.backend.backend() == "torch"
+        self._loops = TorchLoops(on_note) if is_torch else None
         self._late_outputs = float32_outputs.LateOutputs(keras, self._tell)
 
     def made(self, model: Any) -> tuple[Repair, ...]:
@@ -66,6 +69,8 @@ class Repairs(Listener):
         self._inputs.place(patches)
         self._state.place(patches)
         added_losses.place(self._keras, patches, self._tell)
+        if self._loops is not None:
+            self._loops.place(patches)
         finite_state.place(self._keras, patches, lambda: self._scaling.is_needed)
 
     def after_layer_made(self, layer: Any, dtype_given: bool) -> None:
@@ -96,6 +101,8 @@ class Repairs(Listener):
         self, model: Any, stateless: bool, proceed: Callable[[], Any]
     ) -> Any:
         """Repairs a model whose layers are only known from a call."""
+        if self._loops is not None:
+            self._loops.saw_call(model)
         result = self._inputs.call(
             model, lambda: self._late_outputs.call(model, stateless, proceed)
         )
