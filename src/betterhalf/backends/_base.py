@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from betterhalf.records.environment import Device
@@ -15,6 +16,8 @@ class Backend:
     """
 
     name = ""
+    infers_dtypes = True
+    """Whether a trace shows the dtypes that a real call has."""
 
     def synchronise(self, outputs: Any) -> None:
         """Waits until the device has computed `outputs`, a tree of tensors."""
@@ -53,6 +56,18 @@ class Backend:
             outputs: what the step returned; tensors of a trace, where it was traced.
         """
 
+    def before_native_step(self, step: Callable[[Any], None]) -> Callable[[], None]:
+        """Hears optimizers that are not Keras's, just before they take a step.
+
+        Args:
+            step: called with the optimizer.
+
+        Returns:
+            A function that stops hearing.
+        """
+        del step
+        return lambda: None
+
     def compiles_step(self, model: Any) -> bool:
         """Whether a compiled model runs the Python of its train step in traces only."""
         del model
@@ -65,6 +80,21 @@ class Backend:
         """
         del tensor
         return True
+
+    def without_gradients(self) -> AbstractContextManager[None]:
+        """Returns a context in which nothing is kept for a backward pass."""
+        return nullcontext()
+
+    def trace_step(self, model: Any, data: Any) -> None:
+        """Runs the Python of one training step, so that nothing is trained by it.
+
+        JAX and TensorFlow trace it. torch takes the step, and puts every variable of
+        the model, its optimizer and its metrics back.
+
+        Args:
+            model: compiled and built, its optimizer too.
+            data: of the step, as tensors.
+        """
 
     def devices(self) -> tuple[Device, ...]:
         """Returns the accelerators in use; none where the CPU computes."""

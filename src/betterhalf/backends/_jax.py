@@ -92,6 +92,19 @@ class JaxBackend(Backend):
         """See `Backend.compiles_step`."""
         return bool(model.jit_compile) and not model.run_eagerly
 
+    def trace_step(self, model: Any, data: Any) -> None:
+        """See `Backend.trace_step`."""
+        state = tuple(
+            [variable.value for variable in variables]
+            for variables in (
+                model.trainable_variables,
+                model.non_trainable_variables,
+                model.optimizer.variables,
+                model.metrics_variables,
+            )
+        )
+        jax.eval_shape(model.train_step, state, data)
+
     def devices(self) -> tuple[Device, ...]:
         """See `Backend.devices`."""
         return tuple(

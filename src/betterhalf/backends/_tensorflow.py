@@ -70,6 +70,16 @@ class TensorflowBackend(Backend):
         """See `Backend.compiles_step`."""
         return not model.run_eagerly
 
+    def trace_step(self, model: Any, data: Any) -> None:
+        """See `Backend.trace_step`."""
+
+        def spec(array: Any) -> Any:
+            return tf.TensorSpec(array.shape, tf.as_dtype(array.dtype))
+
+        with tf.init_scope():
+            step = tf.function(model.train_step, reduce_retracing=False)
+            step.get_concrete_function(tf.nest.map_structure(spec, data))
+
     def devices(self) -> tuple[Device, ...]:
         """See `Backend.devices`."""
         return tuple(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_post_hook
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 
 from betterhalf.backends._base import Backend
 from betterhalf.records.environment import Device
@@ -16,6 +20,7 @@ class TorchBackend(Backend):
     """See `Backend`."""
 
     name = "torch"
+    infers_dtypes = False
 
     def __init__(self):
         self._stepped: Callable[[Any, bool], None] | None = None
@@ -57,9 +62,34 @@ class TorchBackend(Backend):
         if self._stepped is not None:
             self._stepped(outputs, False)
 
+    def before_native_step(self, step: Callable[[Any], None]) -> Callable[[], None]:
+        """See `Backend.before_native_step`."""
+        handle = register_optimizer_step_pre_hook(lambda optimizer, *_: step(optimizer))
+        return handle.remove
+
     def has_values(self, tensor: Any) -> bool:
         """On `meta`, where Keras infers shapes, a 16-bit layer returns float32."""
         return not getattr(tensor, "is_meta", False)
+
+    def without_gradients(self) -> AbstractContextManager[None]:
+        """See `Backend.without_gradients`."""
+        return torch.no_grad()
+
+    def trace_step(self, model: Any, data: Any) -> None:
+        """See `Backend.trace_step`."""
+        optimizer = getattr(model, "optimizer", None)
+        held = [*model.variables, *getattr(optimizer, "variables", ())]
+        held += model.metrics_variables
+        variables = {id(each): each for each in held}.values()
+        before = [variable.value.detach().clone() for variable in variables]
+        state = torch.get_rng_state()
+        try:
+            model.train_step(data)
+        finally:
+            torch.set_rng_state(state)
+            for variable, value in zip(variables, before, strict=True):
+                variable.value.data.copy_(value)
+            model.zero_grad()
 
     def devices(self) -> tuple[Device, ...]:
         """See `Backend.devices`."""

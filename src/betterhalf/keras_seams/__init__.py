@@ -10,3 +10,4 @@ from betterhalf.keras_seams.installing import Installation as Installation
 from betterhalf.keras_seams.installing import in_place as in_place
 from betterhalf.keras_seams.installing import install as install
 from betterhalf.keras_seams.listening import Listener as Listener
+from betterhalf.keras_seams.recording import recorded_calls as recorded_calls

@@ -23,10 +23,13 @@ _MODEL_METHODS = ("compile", "fit", "evaluate", "train_on_batch")
 class Installation:
     """Listeners in place; `remove` restores Keras exactly."""
 
-    def __init__(self, patches: Patches, listeners: Sequence[Listener]):
+    def __init__(
+        self, patches: Patches, listeners: Sequence[Listener], aside: bool = False
+    ):
         self._patches = patches
         self.listeners = tuple(listeners)
-        _IN_PLACE.append(self)
+        if not aside:
+            _IN_PLACE.append(self)
 
     def remove(self) -> None:
         """Puts every attribute of Keras back as it was."""
@@ -39,16 +42,20 @@ _IN_PLACE: list[Installation] = []
 
 
 def in_place() -> tuple[Installation, ...]:
-    """Returns the installations of this process, the first one first."""
+    """Returns the installations that own this process, the first one first."""
     return tuple(_IN_PLACE)
 
 
-def install(keras: Any, listeners: Sequence[Listener]) -> Installation:
+def install(
+    keras: Any, listeners: Sequence[Listener], *, aside: bool = False
+) -> Installation:
     """Installs listeners at the hook points of an imported Keras.
 
     Args:
         keras: the module.
         listeners: heard in this order; the first is outermost.
+        aside: they only look on: `in_place` does not list them, so that
+            `betterhalf.enable` in the same process does all that it would.
 
     Returns:
         The installation, to be removed again.
@@ -72,7 +79,7 @@ def install(keras: Any, listeners: Sequence[Listener]) -> Installation:
     except BaseException:
         patches.undo()
         raise
-    return Installation(patches, listeners)
+    return Installation(patches, listeners, aside)
 
 
 def _check_version(keras: Any) -> None:

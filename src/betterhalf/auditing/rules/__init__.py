@@ -1,0 +1,1 @@
+"""The rules, one a file; `registry` finds them by looking into this folder."""
