@@ -187,6 +187,8 @@ class OutputView:
             weights; empty where the model's own code makes it.
         activation: the last nonlinearity on that way, such as `softmax`; `linear`
             without one; empty where it is not known.
+        made_at: the line of the script that made the last of them; absent where that
+            was not watched.
         loss: what `compile` gave for it.
     """
 
@@ -195,4 +197,5 @@ class OutputView:
     shape: tuple[int | None, ...] = ()
     layers: tuple[str, ...] = ()
     activation: str = ""
+    made_at: Place | None = None
     loss: LossView | None = None

@@ -121,6 +121,8 @@ class StepView:
         error: what it raised, its first line; absent where it did not.
         error_at: the line of the user's code that it came through.
         error_layer: path of the layer that it came through.
+        fails_in_float32: whether the same step raises in float32 too, so that precision
+            is not the cause.
         scaled: attributes of the optimizers whose loss was scaled.
         applied: attributes of the optimizers that took a step.
         gradient_dtypes: dtypes of the gradients that the optimizers were given.
@@ -129,6 +131,7 @@ class StepView:
     error: str | None = None
     error_at: Place | None = None
     error_layer: str | None = None
+    fails_in_float32: bool | None = None
     scaled: tuple[str, ...] = ()
     applied: tuple[str, ...] = ()
     gradient_dtypes: tuple[str, ...] = ()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from betterhalf.auditing.rule import Rule
+from betterhalf.auditing.rule import ALL_BACKENDS, Rule
 
 
 HEADINGS = (
@@ -18,6 +19,18 @@ HEADINGS = (
     "References",
 )
 """In this order, all of them; as ruff has them."""
+
+FAMILIES = {
+    "1": "1 · policy set-up",
+    "2": "2 · numerics",
+    "3": "3 · loss and scaling",
+    "4": "4 · optimizer and training loop",
+    "5": "5 · custom code",
+    "6": "6 · no speed to gain",
+    "7": "7 · saving and loading",
+    "9": "9 · environment",
+}
+"""What the first digit of a code stands for."""
 
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 _CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -67,6 +80,40 @@ def write_page(rule: Rule) -> str:
         f"## {heading}\n\n{text}" for heading, text in read_page(rule).sections.items()
     )
     return f"{head}\n\n{body}\n"
+
+
+def write_index(rules: Sequence[Rule]) -> str:
+    """Returns the list of all rules as Markdown.
+
+    Args:
+        rules: in the order of the list.
+    """
+    lines = [
+        "# The rules of `betterhalf check`",
+        "",
+        "Made by `tools/write_rule_pages.py`; `betterhalf rules CODE` prints a page.",
+    ]
+    for family, title in FAMILIES.items():
+        own = [rule for rule in rules if rule.code[2] == family]
+        if not own:
+            continue
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            "| code | rule | severity | backends | kinds |",
+        ]
+        lines.append("|---|---|---|---|---|")
+        lines += [
+            f"| {rule.code} | [{rule.name}]({rule.name}.md) | {rule.severity} | "
+            f"{_backends(rule)} | {', '.join(rule.kinds)} |"
+            for rule in own
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _backends(rule: Rule) -> str:
+    return "all" if rule.backends == ALL_BACKENDS else ", ".join(rule.backends)
 
 
 def _program(sections: dict[str, str], heading: str) -> str:

@@ -72,7 +72,7 @@ class Rule(ABC):
         severity: Severity | None = None,
         hint: str | None = None,
         cost: str | None = None,
-        **evidence: float,
+        **evidence: float | None,
     ) -> Finding:
         """Returns a finding of this rule.
 
@@ -84,7 +84,7 @@ class Rule(ABC):
             severity: where the evidence asks for another than usual.
             hint: where the usual one does not fit.
             cost: likewise.
-            **evidence: the numbers that prove it, by name.
+            **evidence: the numbers that prove it, by name; `None` is left out.
         """
         layer, line = _locate(where)
         line = at or line
@@ -98,7 +98,11 @@ class Rule(ABC):
             layer=layer,
             file=line.file if line else None,
             line=line.line if line else None,
-            evidence={name: float(value) for name, value in evidence.items()},
+            evidence={
+                name: float(value)
+                for name, value in evidence.items()
+                if value is not None
+            },
         )
 
 
@@ -108,5 +112,5 @@ def _locate(
     if isinstance(where, LayerView):
         return where.path, where.made_at
     if isinstance(where, OutputView):
-        return (where.layers[0] if where.layers else None), None
+        return (where.layers[0] if where.layers else None), where.made_at
     return None, where

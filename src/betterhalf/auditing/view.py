@@ -67,6 +67,8 @@ class ModelView:
         call_error: what that call raised, its first line.
         call_error_at: the line of the user's code that it came through.
         call_error_layer: path of the layer that it came through.
+        call_fails_in_float32: whether the same call raises in float32 too, so that
+            precision is not the cause.
         step: what a training step did; absent where none was traced.
         environment: backend, versions, devices.
         script: the user's source: the script and the modules of the user's beside it;
@@ -90,6 +92,7 @@ class ModelView:
     call_error: str | None = None
     call_error_at: Place | None = None
     call_error_layer: str | None = None
+    call_fails_in_float32: bool | None = None
     step: StepView | None = None
     environment: EnvironmentView = field(default_factory=EnvironmentView)
     script: CodeView | None = None

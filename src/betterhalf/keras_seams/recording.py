@@ -14,7 +14,7 @@ from betterhalf.keras_seams.patching import Patches
 def recorded_calls(
     keras: Any,
     on_call: Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None],
-    on_error: Callable[[Any], None] = lambda operation: None,
+    on_error: Callable[[Any, Exception], None] = lambda operation, error: None,
 ) -> Iterator[None]:
     """Reports each call of a layer, and of an operation of a graph, while entered.
 
@@ -22,8 +22,8 @@ def recorded_calls(
         keras: the imported module.
         on_call: called with the layer or operation, its arguments as they came, before
             any cast, and what it returned; the innermost calls come first.
-        on_error: called with a layer or operation whose call raised, the innermost
-            first.
+        on_error: called with a layer or operation whose call raised and with what it
+            raised, the innermost first; who called it may go on all the same.
     """
     patches = Patches()
     busy: list[Any] = []
@@ -38,8 +38,8 @@ def recorded_calls(
             busy.append(self)
             try:
                 outputs = original(self, *args, **kwargs)
-            except Exception:
-                on_error(self)
+            except Exception as error:
+                on_error(self, error)
                 raise
             finally:
                 busy.pop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from betterhalf.auditing.from_keras.layers import read_config
+from betterhalf.auditing.from_keras.settings import read_config
 from betterhalf.auditing.from_keras.user_code import UserCode
 from betterhalf.auditing.view import CompileView, LossView, OptimizerView
 from betterhalf.repairing.dtypes import is_from_keras

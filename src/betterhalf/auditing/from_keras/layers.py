@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from betterhalf.auditing.from_keras.observing import Observation, dtype_of, view_tensor
+from betterhalf.auditing.from_keras.graph import find_edges, find_layers, parts_of
+from betterhalf.auditing.from_keras.observing import Observation, view_tensor
+from betterhalf.auditing.from_keras.settings import read_config
 from betterhalf.auditing.from_keras.user_code import UserCode
 from betterhalf.auditing.sources import Place
 from betterhalf.auditing.view import LayerView, WeightView
@@ -25,53 +26,6 @@ class Made:
 
     dtype_given: bool
     at: Place | None
-
-
-def name_layers(model: Any) -> dict[int, str]:
-    """Returns a unique path for each layer by its id, in the order of the model.
-
-    Args:
-        model: its own path is its name, with which no other path begins.
-    """
-    paths: dict[int, str] = {}
-    taken: set[str] = set()
-
-    def add(layer: Any, path: str) -> None:
-        if id(layer) in paths:
-            return
-        free, number = path, 1
-        while free in taken:
-            number += 1
-            free = f"{path}#{number}"
-        taken.add(free)
-        paths[id(layer)] = free
-        for part in parts_of(layer):
-            add(part, part.name if layer is model else f"{free}/{part.name}")
-
-    add(model, str(model.name))
-    return paths
-
-
-def parts_of(layer: Any) -> list[Any]:
-    """Returns the layers directly inside a layer."""
-    parts = list(layer._flatten_layers(include_self=False, recursive=False))
-    # a Sequential holds its layers once more in the graph that it makes of them
-    inner = getattr(layer, "_functional", None)
-    return [part for part in parts if part is not inner]
-
-
-def find_layers(model: Any) -> list[Any]:
-    """Returns the model and each layer inside it once, in the same order."""
-    found: dict[int, Any] = {}
-
-    def add(layer: Any) -> None:
-        if id(layer) not in found:
-            found[id(layer)] = layer
-            for part in parts_of(layer):
-                add(part)
-
-    add(model)
-    return list(found.values())
 
 
 def view_layers(
@@ -92,18 +46,31 @@ def view_layers(
         code: reads the source of the user's classes.
         made: tells how a layer was made.
     """
-    edges = _edges(keras, paths, seen)
+    edges = find_edges(keras, model, paths, seen)
     holders = {
         id(part): path
         for layer in find_layers(model)
         for path in [paths[id(layer)]]
         for part in parts_of(layer)
     }
+    inner = {
+        id(part)
+        for layer in find_layers(model)
+        if is_from_keras(type(layer)) and not isinstance(layer, keras.Model)
+        for part in parts_of(layer)
+    }
+
+    def how_made(layer: Any) -> Made | None:
+        known = made(layer)
+        if known is None or id(layer) not in inner:
+            return known
+        return Made(dtype_given=False, at=known.at)  # Keras gave it, not the script
+
     calls: dict[int, list[Any]] = {}
     for call in seen.calls if seen else ():
         calls.setdefault(id(call.operation), []).append(call)
     return tuple(
-        _view(keras, layer, paths, holders, edges, calls, code, made(layer))
+        _view(keras, layer, paths, holders, edges, calls, code, how_made(layer))
         for layer in find_layers(model)
     )
 
@@ -162,50 +129,6 @@ def view_weight(weight: Any) -> WeightView:
     )
 
 
-def read_config(owner: Any) -> dict[str, Any]:
-    """Returns the plain settings of an object of Keras's, or of the user's.
-
-    Attributes that are numbers, strings, truth values, `None` or tuples of these, as
-    they are; functions and objects of Keras by their name. What `get_config` says comes
-    on top for classes of Keras's.
-    """
-    held = getattr(owner, "__dict__", {})
-    found = {
-        name: plain
-        for name, value in list(held.items())
-        if not name.startswith("_") and (plain := _plain(value)) is not _NOT_PLAIN
-    }
-    if is_from_keras(type(owner)):
-        try:
-            config = owner.get_config()
-        except Exception:  # some classes of Keras's cannot tell theirs
-            config = {}
-        for name, value in config.items():
-            plain = _plain(value)
-            if plain is not _NOT_PLAIN and found.get(name) is None:
-                found[name] = plain
-    return found
-
-
-_NOT_PLAIN = object()
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        items = tuple(_plain(each) for each in value)
-        return _NOT_PLAIN if _NOT_PLAIN in items else items
-    if isinstance(value, dict) and "class_name" in value:
-        return str(value["class_name"])
-    if inspect.isfunction(value) or inspect.isbuiltin(value):
-        return value.__name__
-    kind = type(value)
-    if is_from_keras(kind) and not hasattr(value, "compute_dtype"):
-        return kind.__name__
-    return _NOT_PLAIN
-
-
 def _bases(keras: Any, kind: type) -> tuple[str, ...]:
     stop = kind.__mro__.index(keras.layers.Layer)
     return tuple(each.__name__ for each in kind.__mro__[1 : stop + 1])
@@ -221,27 +144,3 @@ def _size(weight: Any) -> int:
     for each in weight.shape:
         size *= each or 1
     return size
-
-
-def _edges(
-    keras: Any, paths: Mapping[int, str], seen: Observation | None
-) -> list[tuple[str, str]]:
-    """Returns who hands on to whom, by path; `""` stands for an input of the model.
-
-    Operations without a layer, such as a sum of two tensors in a functional model, are
-    passed over: what went into them goes on.
-    """
-    if seen is None:
-        return []
-    makers: dict[int, tuple[str, ...]] = {id(tensor): ("",) for tensor in seen.inputs}
-    edges: list[tuple[str, str]] = []
-    for call in seen.calls:
-        sources = [s for t in call.arguments for s in makers.get(id(t), ())]
-        path = paths.get(id(call.operation))
-        if path is not None:
-            edges += [(source, path) for source in sources]
-        for tensor in call.outputs:
-            if dtype_of(keras, tensor) is not None:
-                found = (path,) if path is not None else tuple(dict.fromkeys(sources))
-                makers.setdefault(id(tensor), found)
-    return list(dict.fromkeys(edges))

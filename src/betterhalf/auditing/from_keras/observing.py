@@ -8,6 +8,7 @@ called, on the batch or on ones, with every assignment kept out of its variables
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,11 @@ from betterhalf.auditing.from_keras.user_code import UserCode
 from betterhalf.auditing.sources import Place
 from betterhalf.auditing.view import TensorView
 from betterhalf.keras_seams import recorded_calls
+from betterhalf.repairing.dtypes import (
+    computes_in_16bit,
+    computing_in_float32,
+    own_layers,
+)
 
 
 _UNKNOWN_SIZE = 8
@@ -52,6 +58,7 @@ class Observation:
         error: what it raised.
         error_at: the line of the user's code that the error came through.
         error_in: the innermost layer that it came through.
+        fails_in_float32: whether the same call raises in float32 too.
     """
 
     calls: list[Call] = field(default_factory=list)
@@ -60,6 +67,27 @@ class Observation:
     error: Exception | None = None
     error_at: Place | None = None
     error_in: Any = None
+    fails_in_float32: bool | None = None
+
+
+class Failures:
+    """Remembers which layers raised what, until the error that came out is known."""
+
+    def __init__(self):
+        self._seen: list[tuple[Any, Exception]] = []
+
+    def add(self, operation: Any, error: Exception) -> None:
+        """Remembers a layer whose call raised; the innermost come first."""
+        self._seen.append((operation, error))
+
+    def innermost(self, error: BaseException | None) -> Any:
+        """Returns the innermost layer that an error, or its cause, came through."""
+        while error is not None:
+            for operation, raised in self._seen:
+                if raised is error:
+                    return operation
+            error = error.__cause__ or error.__context__
+        return None
 
 
 def observe_call(keras: Any, model: Any, x: Any, code: UserCode) -> Observation | None:
@@ -80,7 +108,21 @@ def observe_call(keras: Any, model: Any, x: Any, code: UserCode) -> Observation 
     specs = _specs_of(keras, x) if x is not None else _declared(keras, model)
     if specs is None:
         return None
-    seen = Observation()
+    seen = _try_call(keras, model, specs, x)
+    if seen.error is not None:
+        seen.error_at = code.place_of_error(seen.error)
+        with computing_in_float32(keras, layers_in_16bit(model)):
+            seen.fails_in_float32 = _try_call(keras, model, specs, x).error is not None
+    return seen
+
+
+def layers_in_16bit(model: Any) -> list[Any]:
+    """Returns the layers that can compute in float32 as well."""
+    return [layer for layer in own_layers(model) if computes_in_16bit(layer)]
+
+
+def _try_call(keras: Any, model: Any, specs: Any, x: Any) -> Observation:
+    seen, failures = Observation(), Failures()
     adapter = backends.load(keras.backend.backend())
     internals: Any = importlib.import_module("keras.src.backend")
 
@@ -92,7 +134,7 @@ def observe_call(keras: Any, model: Any, x: Any, code: UserCode) -> Observation 
 
     try:
         if adapter.infers_dtypes:
-            with recorded_calls(keras, *_into(keras, seen)):
+            with recorded_calls(keras, _into(keras, seen), failures.add):
                 internals.compute_output_spec(call, specs)
             return seen
         if not model.built:
@@ -102,12 +144,12 @@ def observe_call(keras: Any, model: Any, x: Any, code: UserCode) -> Observation 
         with (
             adapter.without_gradients(),
             keras.StatelessScope(),
-            recorded_calls(keras, *_into(keras, seen)),
+            recorded_calls(keras, _into(keras, seen), failures.add),
         ):
             call(tensors)
     except Exception as error:  # the model is the user's; what it raises is a finding
         seen.error = error
-        seen.error_at = code.place_of_error(error)
+        seen.error_in = failures.innermost(error)
     return seen
 
 
@@ -130,7 +172,7 @@ def dtype_of(keras: Any, value: Any) -> str | None:
         return None
 
 
-def _into(keras: Any, seen: Observation) -> tuple[Any, Any]:
+def _into(keras: Any, seen: Observation) -> Callable[..., None]:
     def on_call(operation: Any, args: Any, kwargs: Any, outputs: Any) -> None:
         given = _tensors(
             keras, (args, {k: v for k, v in kwargs.items() if k != "mask"})
@@ -140,11 +182,7 @@ def _into(keras: Any, seen: Observation) -> tuple[Any, Any]:
         is_masked = any(_is_there(mask) for mask in masks)
         seen.calls.append(Call(operation, given, returned, is_masked))
 
-    def on_error(operation: Any) -> None:
-        if seen.error_in is None:
-            seen.error_in = operation
-
-    return on_call, on_error
+    return on_call
 
 
 def _is_there(mask: Any) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from betterhalf.auditing.from_keras.layers import parts_of, read_config
+from betterhalf.auditing.from_keras.graph import parts_of
 from betterhalf.auditing.from_keras.observing import Call, Observation, view_tensor
-from betterhalf.auditing.view import LossView, OutputView
+from betterhalf.auditing.from_keras.settings import read_config
+from betterhalf.auditing.view import LayerView, LossView, OutputView
 
 
 _NONLINEAR = {"ReLU", "LeakyReLU", "PReLU", "ELU", "Softmax", "UnitNormalization"}
@@ -19,6 +20,7 @@ def view_outputs(
     paths: Mapping[int, str],
     seen: Observation | None,
     losses: tuple[LossView, ...],
+    layers: tuple[LayerView, ...],
 ) -> tuple[OutputView, ...]:
     """Returns facts about each output of a watched call.
 
@@ -28,6 +30,7 @@ def view_outputs(
         paths: path of each layer by its id.
         seen: the watched call; without it nothing is known.
         losses: of `compile`.
+        layers: facts about the layers.
     """
     if seen is None or seen.outputs is None:
         return ()
@@ -38,16 +41,19 @@ def view_outputs(
                 makers.setdefault(id(tensor), call)
     tensors = keras.tree.flatten(seen.outputs)
     names = _names_of(model, seen.outputs, len(tensors))
+    made_at = {layer.path: layer.made_at for layer in layers}
     views = []
     for position, (name, tensor) in enumerate(zip(names, tensors, strict=True)):
         chain = list(_chain(tensor, makers))
         shown = view_tensor(keras, tensor)
+        made_by = tuple(paths[id(o)] for o in chain if id(o) in paths)
         views.append(
             OutputView(
                 name=name,
                 dtype=shown.dtype,
                 shape=shown.shape,
-                layers=tuple(paths[id(o)] for o in chain if id(o) in paths),
+                layers=made_by,
+                made_at=made_at.get(made_by[0]) if made_by else None,
                 activation=_activation(chain),
                 loss=_loss_of(losses, name, position, len(tensors)),
             )

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from betterhalf.auditing.from_keras.arrays import Batch, read_batch, view_arrays
 from betterhalf.auditing.from_keras.compiling import view_compile, view_optimizers
 from betterhalf.auditing.from_keras.environment import view_environment
-from betterhalf.auditing.from_keras.layers import Made, name_layers, view_layers
+from betterhalf.auditing.from_keras.graph import name_layers
+from betterhalf.auditing.from_keras.layers import Made, view_layers
 from betterhalf.auditing.from_keras.observing import Observation, observe_call
 from betterhalf.auditing.from_keras.outputs import view_outputs
 from betterhalf.auditing.from_keras.steps import first_line, trace_step, view_train_step
@@ -76,13 +77,14 @@ def read_model(
     if step is None and traces_step and given is not None:
         step = trace_step(keras, model, given, paths, code)
     compiled = view_compile(keras, model, code)
+    layers = view_layers(keras, model, paths, seen, code, watched.made)
     return ModelView(
         name=str(model.name),
         kind=_kind(keras, model),
-        layers=view_layers(keras, model, paths, seen, code, watched.made),
+        layers=layers,
         inputs_expected=_declared(model),
         outputs=view_outputs(
-            keras, model, paths, seen, compiled.losses if compiled else ()
+            keras, model, paths, seen, compiled.losses if compiled else (), layers
         ),
         compiled=compiled,
         optimizers=view_optimizers(keras, model, watched.optimizers),
@@ -115,6 +117,7 @@ def _of_call(seen: Observation | None, paths: dict[int, str]) -> dict[str, Any]:
         "call_error": first_line(seen.error),
         "call_error_at": seen.error_at,
         "call_error_layer": paths.get(id(seen.error_in)),
+        "call_fails_in_float32": seen.fails_in_float32,
     }
 
 

@@ -8,14 +8,18 @@ from typing import Any
 from betterhalf import backends
 from betterhalf.auditing.from_keras.arrays import Batch
 from betterhalf.auditing.from_keras.compiling import name_optimizers
-from betterhalf.auditing.from_keras.observing import dtype_of
+from betterhalf.auditing.from_keras.observing import (
+    Failures,
+    dtype_of,
+    layers_in_16bit,
+)
 from betterhalf.auditing.from_keras.user_code import UserCode, is_users
 from betterhalf.auditing.sources import Code, CodeView
 from betterhalf.auditing.view import StepView, TrainStepView
 from betterhalf.keras_seams import Listener, install, recorded_calls
 from betterhalf.keras_seams.layers import find_owner
 from betterhalf.keras_seams.listening import ApplyCall
-from betterhalf.repairing.dtypes import is_from_keras
+from betterhalf.repairing.dtypes import computing_in_float32, is_from_keras
 
 
 _APPLIES = ("apply_gradients", "stateless_apply", "minimize")
@@ -118,11 +122,11 @@ def trace_step(
         return None
     heard = _StepListener(keras)
     error: Exception | None = None
-    failed: list[Any] = []
+    failures = Failures()
     data = keras.tree.map_structure(lambda a: _to_tensor(keras, a), batch.data)
     installation = install(keras, [heard], aside=True)
     try:
-        with recorded_calls(keras, lambda *_: None, failed.append):
+        with recorded_calls(keras, lambda *_: None, failures.add):
             model._symbolic_build(data_batch=data)
             backends.load(keras.backend.backend()).trace_step(model, data)
     except Exception as raised:  # the step is the user's; what it raises is a finding
@@ -133,11 +137,24 @@ def trace_step(
     return StepView(
         error=None if error is None else first_line(error),
         error_at=None if error is None else code.place_of_error(error),
-        error_layer=paths.get(id(failed[0])) if failed else None,
+        error_layer=paths.get(id(failures.innermost(error))),
+        fails_in_float32=None if error is None else _fails(keras, model, data),
         scaled=tuple(sorted({names.get(each, "") for each in heard.scaled})),
         applied=tuple(sorted({names.get(each, "") for each in heard.applied})),
         gradient_dtypes=tuple(sorted(heard.gradients)),
     )
+
+
+def _fails(keras: Any, model: Any, data: Any) -> bool:
+    """Whether the step raises in float32 too."""
+    adapter = backends.load(keras.backend.backend())
+    with computing_in_float32(keras, layers_in_16bit(model)):
+        try:
+            model._symbolic_build(data_batch=data)
+            adapter.trace_step(model, data)
+        except Exception:
+            return True
+    return False
 
 
 def first_line(error: Exception) -> str:

@@ -81,11 +81,17 @@ class UserCode:
             return whole.relative_to(self.folder).as_posix()
         return whole.name
 
-    def place_of_caller(self) -> Place | None:
-        """Returns the innermost line of the user's code on the stack."""
+    def place_of_caller(self, made: Any = None) -> Place | None:
+        """Returns the innermost line of the user's code on the stack.
+
+        Args:
+            made: an object whose own `__init__` is passed over.
+        """
         frame: Any = sys._getframe(1)
         while frame is not None:
-            if is_users(frame.f_globals.get("__name__"), frame.f_code.co_filename):
+            if not _is_init_of(made, frame) and is_users(
+                frame.f_globals.get("__name__"), frame.f_code.co_filename
+            ):
                 return self._place(frame.f_code.co_filename, frame.f_lineno)
             frame = frame.f_back
         return None
@@ -127,8 +133,15 @@ def is_users(module: str | None, file: str | None = None) -> bool:
         return first == "__main__"
     if file is None:
         loaded = sys.modules.get(module or "")
-        file = getattr(loaded, "__file__", None) or ""
-    return not any(part in file for part in _NOT_THE_USERS)
+        file = getattr(loaded, "__file__", None)
+    return not any(part in (file or "") for part in _NOT_THE_USERS)
+
+
+def _is_init_of(made: Any, frame: Any) -> bool:
+    code = frame.f_code
+    if made is None or code.co_name != "__init__" or not code.co_argcount:
+        return False
+    return frame.f_locals.get(code.co_varnames[0]) is made
 
 
 def _files_of(kind: type) -> Iterator[str]:

@@ -87,7 +87,7 @@ class ScriptWatcher(Listener):
 
     def after_layer_made(self, layer: Any, dtype_given: bool) -> None:
         """Remembers who made a layer, and the first one after each other event."""
-        at = self._code.place_of_caller()
+        at = self._code.place_of_caller(layer)
         self._made[layer] = Made(dtype_given, at)
         if not self._events or self._events[-1].kind != "layer":
             self._tell("layer", type(layer).__name__)

@@ -101,7 +101,7 @@ class RoundedIds(Rule):
                 f"{exact:,}",
                 severity=self._by_size(largest, exact),
                 exact_up_to=exact,
-                **({} if largest is None else {"largest_id": largest}),
+                largest_id=largest,
             )
 
     def _largest(self, layer: LayerView, view: ModelView) -> float | None:

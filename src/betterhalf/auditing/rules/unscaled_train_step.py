@@ -163,7 +163,7 @@ class UnscaledTrainStep(Rule):
                     self._line(view.train_step),
                     f"the loss is never scaled for `{optimizer.attribute}`, which "
                     "divides its gradients by the loss scale",
-                    **({"loss_scale": scale} if scale else {}),
+                    loss_scale=scale or None,
                 )
 
     def _unscaled(self, view: ModelView) -> set[str]:
