@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from betterhalf import callbacks as callbacks
+    from betterhalf.checking import check as check
     from betterhalf.repairing.enabling import disable as disable
     from betterhalf.repairing.enabling import enable as enable
     from betterhalf.repairing.enabling import repairs as repairs
@@ -24,6 +25,7 @@ __version__ = "0.1.0.dev0"
 _PUBLIC = {
     "LossScaleOptimizer": "betterhalf.scaling.optimizer:LossScaleOptimizer",
     "callbacks": "betterhalf.callbacks",
+    "check": "betterhalf.checking:check",
     "compare": "betterhalf.trials.comparing:compare",
     "disable": "betterhalf.repairing.enabling:disable",
     "enable": "betterhalf.repairing.enabling:enable",
@@ -34,6 +36,7 @@ _PUBLIC = {
 __all__ = [  # noqa: PLE0604, RUF100
     "LossScaleOptimizer",
     "callbacks",
+    "check",
     "compare",
     "disable",
     "enable",
