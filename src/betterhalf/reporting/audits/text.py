@@ -84,7 +84,8 @@ def write_text(
     if rows != 0 and audit.layers:
         _write_table(console, sort_rows(audit, sort), rows)
     console.print()
-    worst = next((s for s, n in count_findings(audit).items() if n), None)
+    counts = count_findings(audit)
+    worst = next((each for each in SEVERITIES if counts[each]), None)
     style = _STYLES[worst] if worst else "green"
     console.print(Text(conclude(audit), style=style), overflow="fold")
 
