@@ -35,7 +35,7 @@ ROWS = 24
 """Rows of the dtype table that are shown by default, about a screen."""
 
 _LEFT_OUT = ("compute", "variables")
-_STYLES: dict[Severity, str] = {
+_STYLES: dict[str, str] = {
     "error": "bold red",
     "warning": "yellow",
     "note": "cyan",
