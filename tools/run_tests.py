@@ -1,6 +1,7 @@
 """Runs the tests in the order and the processes that they need.
 
-One backend a process: the tests of `tests/keras` run once for each. With arguments they
+One backend a process: the tests of `tests/keras`
+and `tests/rules` run once for each. With arguments they
 go to pytest, over the folders that the arguments name or over all. `--all` adds those
 that are marked `long`; `--table FILE` adds a row for each part to a Markdown table.
 
@@ -27,8 +28,14 @@ from xml.etree import ElementTree
 
 Parts = list[tuple[str, str | None]]
 LANES: tuple[Parts, ...] = (
-    [("tests/core", None), ("tests/keras", "tensorflow"), ("tests/keras", "torch")],
-    [("tests/keras", "jax"), ("tests/process", None)],
+    [
+        ("tests/core", None),
+        ("tests/keras", "tensorflow"),
+        ("tests/rules", "tensorflow"),
+        ("tests/keras", "torch"),
+        ("tests/rules", "torch"),
+    ],
+    [("tests/keras", "jax"), ("tests/rules", "jax"), ("tests/process", None)],
 )
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
