@@ -1,16 +1,18 @@
-"""Reads facts out of Python source by its syntax tree, never by running it.
-
-Names are followed through the imports of the file and through aliases such as
-`layers = keras.layers`; `tensorflow.keras` and `tf_keras` are `keras` here.
-"""
+"""Reads facts out of Python source by its syntax tree, never by running it."""
 
 from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from betterhalf.auditing.origins import (
+    dotted,
+    find_origins,
+    imported_modules,
+    resolve,
+)
 from betterhalf.auditing.sources import (
     CallSite,
     ClassSite,
@@ -22,7 +24,6 @@ from betterhalf.auditing.sources import (
 )
 
 
-_KERAS = ("tensorflow.keras", "tensorflow.compat.v2.keras", "tf_keras")
 _DTYPES = {
     "float16": "float16",
     "bfloat16": "bfloat16",
@@ -75,58 +76,16 @@ def read_code(
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    reader = _Reader(file, source.splitlines(), _origins(tree, known or {}))
+    reader = _Reader(file, source.splitlines(), find_origins(tree, known or {}))
     try:
         reader.read(tree, _Surroundings())
     except RecursionError:
         return None
     return CodeView(
         file=file,
-        imports=tuple(dict.fromkeys(_imported_modules(tree))),
+        imports=tuple(dict.fromkeys(imported_modules(tree))),
         **{kind: tuple(sites) for kind, sites in reader.found.items()},
     )
-
-
-def _imported_modules(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-
-
-def _origins(tree: ast.AST, known: Mapping[str, str]) -> dict[str, str]:
-    """Returns what each name of the file stands for, as far as imports tell."""
-    origins = dict(known)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                first = alias.name.partition(".")[0]
-                origins[alias.asname or first] = alias.name if alias.asname else first
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for alias in node.names:
-                origins[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, written = node.targets[0], _dotted(node.value)
-            if isinstance(target, ast.Name) and written is not None:
-                first, _, rest = written.partition(".")
-                if first in origins and target.id != first:
-                    origins[target.id] = _join(origins[first], rest)
-    return origins
-
-
-def _dotted(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        value = _dotted(node.value)
-        return None if value is None else f"{value}.{node.attr}"
-    return None
-
-
-def _join(origin: str, rest: str) -> str:
-    return f"{origin}.{rest}" if rest else origin
 
 
 class _Surroundings(NamedTuple):
@@ -215,12 +174,12 @@ class _Reader:
         self._read_parts(node, around._replace(looped=True))
 
     def _read_assign(self, node: ast.Assign, around: _Surroundings) -> None:
-        name = _dotted(node.targets[0]) if len(node.targets) == 1 else None
+        name = dotted(node.targets[0]) if len(node.targets) == 1 else None
         self._read_parts(node, around._replace(name=name or ""))
 
     def _read_ann_assign(self, node: ast.AnnAssign, around: _Surroundings) -> None:
         if node.value is not None:
-            self.read(node.value, around._replace(name=_dotted(node.target) or ""))
+            self.read(node.value, around._replace(name=dotted(node.target) or ""))
 
     def _read_call(self, node: ast.Call, around: _Surroundings) -> None:
         target = self._name_of(node.func)
@@ -270,7 +229,7 @@ class _Reader:
             self._add_number(node, value, around)
 
     def _read_attribute(self, node: ast.Attribute, around: _Surroundings) -> None:
-        written = _dotted(node)
+        written = dotted(node)
         if node.attr in _DTYPES and written is not None and "." in written:
             self._add_dtype(node, node.attr, around)
         else:
@@ -310,13 +269,12 @@ class _Reader:
         """Returns what an expression is, its first name followed to its origin."""
         if isinstance(node, ast.Call):
             return f"{self._name_of(node.func)}()"
-        if isinstance(node, ast.Attribute) and _dotted(node) is None:
+        if isinstance(node, ast.Attribute) and dotted(node) is None:
             return f"{self._name_of(node.value)}.{node.attr}"
-        written = _dotted(node)
+        written = dotted(node)
         if written is None:
             return _unparse(node)
-        first, _, rest = written.partition(".")
-        return _shorten(_join(self._origins.get(first, first), rest))
+        return resolve(written, self._origins)
 
     def _value(self, node: ast.AST) -> Any:
         value = _literal(node)
@@ -354,13 +312,6 @@ def _literal(node: ast.AST) -> Any:
 
 def _is_text(around: _Surroundings) -> bool:
     return around.within in {"print", "getattr", "hasattr"}
-
-
-def _shorten(meaning: str) -> str:
-    for root in _KERAS:
-        if meaning == root or meaning.startswith(root + "."):
-            return "keras" + meaning[len(root) :]
-    return meaning
 
 
 def _unparse(node: ast.AST) -> str:
