@@ -82,11 +82,10 @@ class TorchBackend(Backend):
         held += model.metrics_variables
         variables = {id(each): each for each in held}.values()
         before = [variable.value.detach().clone() for variable in variables]
-        state = torch.get_rng_state()
         try:
-            model.train_step(data)
+            with torch.random.fork_rng():  # of every device
+                model.train_step(data)
         finally:
-            torch.set_rng_state(state)
             for variable, value in zip(variables, before, strict=True):
                 variable.value.data.copy_(value)
             model.zero_grad()

@@ -11,13 +11,14 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from betterhalf import backends
 from betterhalf.keras_seams.patching import Patches
 from betterhalf.records.trial import Note
 from betterhalf.repairing.dtypes import own_layers
+from betterhalf.repairing.loss_scaling import NOT_SCALED
 
 
-NOT_SCALED = "gradients-not-scaled"
-_SCALERS = ("torch.amp.", "torch.cuda.amp.", "betterhalf.")
+_SCALERS = ("torch.amp.", "torch.cuda.amp.", "betterhalf.backends.loss_scaling.")
 
 
 class TorchLoops:
@@ -33,17 +34,14 @@ class TorchLoops:
         self._looked_at: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def place(self, patches: Patches) -> None:
-        """Registers torch's own hook for steps; undone with the patches."""
-        module: Any = sys.modules.get("torch.optim.optimizer")
-        register = getattr(module, "register_optimizer_step_pre_hook", None)
-        if register is not None:
-            patches.when_undone(register(self._look).remove)
+        """Listens to optimizers that are not Keras's; undone with the patches."""
+        patches.when_undone(backends.load("torch").before_native_step(self._look))
 
     def saw_call(self, model: Any) -> None:
         """Remembers a model that was called."""
         self._models.add(model)
 
-    def _look(self, optimizer: Any, *_: Any) -> None:
+    def _look(self, optimizer: Any) -> None:
         if optimizer in self._looked_at:
             return
         self._looked_at.add(optimizer)
@@ -81,7 +79,7 @@ def _steps_under_a_scaler() -> bool:
     frame: Any = sys._getframe(2)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
-        if module.startswith(_SCALERS) and module != __name__:
+        if module.startswith(_SCALERS):
             return True
         frame = frame.f_back
     return False
