@@ -23,7 +23,8 @@ def audit_model(model: Any, batch: Any = None, *, choice: Choice = EVERYTHING) -
         choice: which rules run and which findings count.
 
     Raises:
-        UsageError: no Keras model, or a backend that does not train.
+        UsageError: no Keras model, a backend that does not train, or a batch that the
+            model cannot be called with in any precision.
     """
     keras: Any = importlib.import_module("keras")
     if not isinstance(model, keras.Model):
@@ -36,4 +37,11 @@ def audit_model(model: Any, batch: Any = None, *, choice: Choice = EVERYTHING) -
             f"Expected a Keras backend that trains: {', '.join(backends.NAMES)}. "
             f"Received: '{keras.backend.backend()}'."
         )
-    return run_rules(read_model(keras, model, batch), choice=choice)
+    view = read_model(keras, model, batch)
+    if batch is not None and view.call_fails_in_float32:
+        shapes = ", ".join(f"{each.dtype} {each.shape}" for each in view.inputs)
+        raise UsageError(
+            f"Expected a batch that the model can be called with. Received: {shapes}; "
+            f"the model raised, in float32 too: {view.call_error}"
+        )
+    return run_rules(view, choice=choice)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from betterhalf.auditing.registry import all_rules
+from betterhalf.auditing.registry import all_rules, say_codes
 from betterhalf.auditing.rule import Rule
 from betterhalf.errors import UsageError
 from betterhalf.records.audit import Finding
@@ -32,6 +32,12 @@ class Choice:
 
     def __post_init__(self) -> None:
         refuse_unknown((*self.select, *self.ignore))
+        for asked, reason in self.ignore.items():
+            if not reason.strip():
+                raise UsageError(
+                    f"Expected a reason why findings of {asked} do not count. "
+                    f"Received: none. Write ignore={{'{asked}': 'the reason'}}."
+                )
 
     def rules(self) -> tuple[Rule, ...]:
         """Returns the rules that run."""
@@ -59,7 +65,7 @@ def refuse_unknown(asked: Sequence[str]) -> None:
         if not any(_matches(rule, (each,)) for rule in all_rules()):
             raise UsageError(
                 "Expected codes such as BH201, beginnings such as BH2, or names of "
-                f"rules; `betterhalf rules` lists them. Received: '{each}'."
+                f"rules; {say_codes()}. Received: '{each}'."
             )
 
 

@@ -22,19 +22,19 @@ class Need(NamedTuple):
 
 BATCH = Need(
     lambda view: bool(view.inputs),
-    "there is no batch: pass one, or check a script that trains",
+    "there is no batch: pass one",
 )
 """Values of the first batch, in `view.inputs` and `view.targets`."""
 
 OBSERVED = Need(
     lambda view: view.observed,
-    "no call of the model could be watched: pass a batch, or build the model",
+    "no call of the model could be watched: pass a batch, or build it",
 )
 """Inputs and outputs that layers were seen to have, and `view.outputs`."""
 
 OUTPUTS = Need(
     lambda view: bool(view.outputs),
-    "the outputs of the model are not known: pass a batch, or build the model",
+    "the outputs of the model are not known: pass a batch, or build it",
 )
 """The outputs, which a functional or sequential model tells without a call."""
 
@@ -46,7 +46,7 @@ COMPILED = Need(
 
 OPTIMIZER = Need(
     lambda view: bool(view.optimizers),
-    "no optimizer is known: compile the model, or check a script that trains it",
+    "no optimizer is known: compile the model",
 )
 """An optimizer, in `view.optimizers`: a compiled one or that of a loop."""
 
@@ -70,6 +70,6 @@ CODE = Need(
 
 EVENTS = Need(
     lambda view: bool(view.events),
-    "the script was not watched: check it with `betterhalf check SCRIPT`",
+    "no script was watched",
 )
 """What the script did before the audit, in `view.events`."""

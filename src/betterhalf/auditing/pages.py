@@ -89,9 +89,9 @@ def write_index(rules: Sequence[Rule]) -> str:
         rules: in the order of the list.
     """
     lines = [
-        "# The rules of `betterhalf check`",
+        "# The rules of `betterhalf.check`",
         "",
-        "Made by `tools/write_rule_pages.py`; `betterhalf rules CODE` prints a page.",
+        "Made by `tools/write_rule_pages.py` from the docstrings of the rules.",
     ]
     for family, title in FAMILIES.items():
         own = [rule for rule in rules if rule.code[2] == family]

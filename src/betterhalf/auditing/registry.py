@@ -46,9 +46,14 @@ def find_rule(given: str) -> Rule:
         f" Did you mean {known[near[0]].code} ({known[near[0]].name})?" if near else ""
     )
     raise UsageError(
-        f"Expected the code or the name of a rule; `betterhalf rules` lists them. "
+        f"Expected the code or the name of a rule; {say_codes()}. "
         f"Received: '{given}'.{hint}"
     )
+
+
+def say_codes() -> str:
+    """Returns the clause of an error that tells which codes there are."""
+    return f"there are {', '.join(rule.code for rule in all_rules())}"
 
 
 def _rule_in(module: ModuleType) -> Rule:

@@ -89,7 +89,7 @@ class LayerRow(Record, frozen=True, kw_only=True):
 
 
 class Audit(Record, frozen=True, kw_only=True):
-    """Everything that `betterhalf check` found.
+    """Everything that `betterhalf.check` found.
 
     Attributes:
         target: what was checked: a model's name, or a script, file or factory as given.
