@@ -1,9 +1,9 @@
 """Runs the tests in the order and the processes that they need.
 
-One backend a process: the tests of `tests/keras`
-and `tests/rules` run once for each. With arguments they
-go to pytest, over the folders that the arguments name or over all. `--all` adds those
-that are marked `long`; `--table FILE` adds a row for each part to a Markdown table.
+One backend a process: the tests of `tests/keras` and `tests/rules` run once for each.
+With arguments they go to pytest, over the folders that the arguments name or over all.
+`--all` adds those that are marked `long`; `--table FILE` adds a row for each part to a
+Markdown table.
 
 Two lanes, about equally long, run beside each other, each on one thread: two processes
 whose threads wait for each other on the same cores slow torch down by ten times and
@@ -41,6 +41,7 @@ ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "TF_NUM_INTRAOP_THREADS": "1",
     "TF_NUM_INTEROP_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
 }
 NO_TESTS = 5  # what pytest returns when nothing was selected
 HEAD = """# Results of the long tier
