@@ -54,6 +54,8 @@ def test_a_model_made_right_by_enable_is_clean(keras, shape, policy):
 
 def check_application(keras, family, policy):
     """Audits an application whose head is float32, compiled, with a batch."""
+    if (family, BACKEND) == ("NASNetMobile", "torch"):
+        pytest.skip("keras.applications refuses NASNetMobile on torch")
     keras.config.set_dtype_policy(policy)
     body = getattr(keras.applications, family)(
         weights=None, include_top=False, pooling="avg", input_shape=(96, 96, 3)

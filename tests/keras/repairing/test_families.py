@@ -25,7 +25,8 @@ def _check(keras, model, x, y=None, loss="mse"):
     assert {str(output.dtype) for output in outputs} == {"float32"}
     computed = [each.compute_dtype for each in model._flatten_layers()]
     assert "float16" in computed
-    assert {weight.dtype for weight in model.weights} == {"float32"}
+    floating = {weight.dtype for weight in model.weights} - {"int32"}  # a counter
+    assert floating == {"float32"}
     assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
 
 
@@ -67,6 +68,8 @@ def _last(model):
 @pytest.mark.long
 @pytest.mark.parametrize("family", [*SMALL, *LARGE])
 def test_every_family_of_applications_is_put_right(keras, family):
+    if (family, keras.backend.backend()) == ("NASNetMobile", "torch"):
+        pytest.skip("keras.applications refuses NASNetMobile on torch")
     model = getattr(keras.applications, family)(
         weights=None, classes=5, input_shape=(96, 96, 3)
     )
