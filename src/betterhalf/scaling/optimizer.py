@@ -31,6 +31,7 @@ from betterhalf.scaling.options import (
     choose_interval,
     choose_scale,
 )
+from betterhalf.scaling.state import ScaleState
 from betterhalf.scaling.steps import Step
 from betterhalf.scaling.telling import Teller, describe_failure
 
@@ -38,7 +39,7 @@ from betterhalf.scaling.telling import Teller, describe_failure
 _Keras = keras.optimizers.LossScaleOptimizer
 
 
-class LossScaleOptimizer(_Keras):
+class LossScaleOptimizer(ScaleState, _Keras):
     """Scales the loss, so that float16 gradients do not underflow.
 
     It takes the place of `keras.optimizers.LossScaleOptimizer` and is one: the same
@@ -116,7 +117,7 @@ class LossScaleOptimizer(_Keras):
             on_failure=on_failure,
         )
         rule = options.rule(initial, interval)
-        super().__init__(inner_optimizer, initial, interval, name, **kwargs)
+        super().__init__(inner_optimizer, initial, interval, name=name, **kwargs)
         self.options = options
         self.rule = rule
         self.adapter = adapter
@@ -148,50 +149,10 @@ class LossScaleOptimizer(_Keras):
         return cls(inner_optimizer, **options)
 
     @property
-    def mode(self) -> Mode:
-        """`dynamic`, `static` or `off`."""
-        return self.options.mode
-
-    @property
-    def skips(self) -> Any:
-        """The variable that counts skipped steps."""
-        return self._iterations
-
-    @property
-    def own_variables(self) -> list[Any]:
-        """The variables of the wrapper alone."""
-        return self._variables
-
-    @property
-    def skipped_steps(self) -> int:
-        """How many steps were skipped so far; on JAX in `fit`, up to the last epoch."""
-        return int(self.adapter.read_now(self.skips) or 0)
-
-    @property
-    def loss_scale(self) -> float:
-        """What the loss is multiplied by now; on JAX in `fit`, after the last epoch."""
-        if self.mode == "off":
-            return 1.0
-        scale = self.adapter.read_now(self.dynamic_scale) if self.built else None
-        return self.rule.clip(self.initial_scale if scale is None else scale)
-
-    @property
     def variables(self) -> list[Any]:
         """The state: Keras's list in Keras's order."""
         self.check()
         return self._list_variables()
-
-    def _list_variables(self) -> list[Any]:
-        return self._variables + self.inner_optimizer.variables
-
-    def save_own_variables(self, store: Any) -> None:
-        """Saves the state; never a place to complain, for it is what gets saved."""
-        for index, variable in enumerate(self._list_variables()):
-            store[str(index)] = variable.numpy()
-
-    def current_scale(self) -> Any:
-        """Returns the scale as a tensor; a state of Keras's may hold 0 or infinity."""
-        return ops.clip(self.dynamic_scale.value, self.rule.floor, self.rule.ceiling)
 
     def scale_loss(self, loss: Any) -> Any:
         """Returns the loss to take gradients of.

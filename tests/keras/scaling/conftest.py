@@ -23,7 +23,7 @@ class Trainer:
     def __init__(self, keras, optimizer, variables, way):
         optimizer.build(variables)
         self.keras, self.optimizer, self.variables = keras, optimizer, variables
-        self._apply = self._compile() if way == "compiled" else optimizer.apply
+        self._apply = self._compile() if way == "compiled" else self._apply_at_once
 
     def step(self, *gradients):
         tensors = [
@@ -34,14 +34,18 @@ class Trainer:
         ]
         self._apply(tensors)
 
+    def _apply_at_once(self, gradients):
+        # without variables Keras's class of 3.10 takes no step, and does not say so
+        self.optimizer.apply(gradients, self.variables)
+
     def _compile(self):
         backend = self.keras.backend.backend()
         if backend == "tensorflow":
             import tensorflow as tf
 
-            return tf.function(self.optimizer.apply)
+            return tf.function(self._apply_at_once)
         if backend == "torch":
-            return self.optimizer.apply  # its decision is on the host either way
+            return self._apply_at_once  # its decision is on the host either way
         import jax
 
         stateless = jax.jit(self.optimizer.stateless_apply)

@@ -125,6 +125,14 @@ def test_a_gradient_that_is_none_leaves_its_variable(keras, trainer):
     np.testing.assert_array_equal(taker.everything()[1], [1, 1])
 
 
+def test_without_variables_it_steps_on_those_it_was_built_with(keras):
+    variables = [keras.Variable(np.ones(2, "float32"))]
+    optimizer = ours(keras.optimizers.SGD(0.5))
+    optimizer.build(variables)
+    optimizer.apply([keras.ops.full((2,), 2.0**15)])
+    np.testing.assert_array_equal(variables[0].numpy(), [0.5, 0.5])
+
+
 def test_variables_that_take_their_gradient_as_it_is_get_it_undivided(keras, trainer):
     taker = trainer(ours(keras.optimizers.SGD(0.5)), np.ones(2), np.ones(2))
     taker.variables[0].overwrite_with_gradient = True
