@@ -90,11 +90,19 @@ import numpy as np, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 import betterhalf
 rank = int(sys.argv[1])
-meet = f"file://{sys.argv[2]}"
+meet, of_keras = f"file://{sys.argv[2]}", sys.argv[3] == "keras"
 dist.init_process_group("gloo", init_method=meet, rank=rank, world_size=2)
 torch.manual_seed(0)
-model = DistributedDataParallel(torch.nn.Linear(4, 2))
-optimizer = betterhalf.LossScaleOptimizer(torch.optim.Adam(model.parameters(), lr=0.1))
+if of_keras:
+    import keras
+    keras.utils.set_random_seed(0)
+    inside = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    variables, inner = inside.trainable_variables, keras.optimizers.Adam(0.1)
+else:
+    inside = torch.nn.Linear(4, 2)
+    inner = torch.optim.Adam(inside.parameters(), lr=0.1)
+model = DistributedDataParallel(inside)
+optimizer = betterhalf.LossScaleOptimizer(inner)
 x = torch.ones(8, 4)
 for step in range(4):
     y = torch.zeros(8, 2)
@@ -102,18 +110,25 @@ for step in range(4):
         y[0] = torch.nan
     model.zero_grad()
     optimizer.scale_loss(((model(x) - y) ** 2).mean()).backward()
-    optimizer.step()
+    if of_keras:
+        optimizer.apply([each.value.grad for each in variables], variables)
+    else:
+        optimizer.step()
 weights = [each.detach().numpy().tolist() for each in model.parameters()]
 print(optimizer.skipped_steps, int(optimizer.iterations), weights)
 dist.destroy_process_group()
 """
 
 
-def test_processes_of_torch_skip_together(keras, tmp_path):
+@pytest.mark.parametrize("kind", ["torch", "keras"])
+def test_processes_of_torch_skip_together(keras, tmp_path, kind):
     need(keras, "torch")
     children = [
         subprocess.Popen(
-            [sys.executable, "-c", DISTRIBUTED, str(rank), str(tmp_path / "meet")],
+            [
+                *(sys.executable, "-c", DISTRIBUTED),
+                *(str(rank), str(tmp_path / "meet"), kind),
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
