@@ -17,19 +17,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
-import time
 
-
-BACKENDS = ("tensorflow", "jax", "torch")
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "TF_NUM_INTRAOP_THREADS": "1",
-    "TF_NUM_INTEROP_THREADS": "1",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
-    "TF_CPP_MIN_LOG_LEVEL": "2",
-}
+from timing.pairs import (
+    BACKENDS,
+    alternate,
+    keep_to_one_core,
+    make_clock,
+    ratio_interval,
+    run_children,
+)
 
 
 def main() -> int:
@@ -42,26 +39,15 @@ def main() -> int:
     chosen = parser.parse_args()
     if chosen.child:
         return measure(chosen)
-    codes = [
-        subprocess.run(
-            [
-                *(sys.executable, __file__, "--child", "--backend", each),
-                *("--blocks", str(chosen.blocks), "--steps", str(chosen.steps)),
-                *("--batch", str(chosen.batch)),
-            ],
-            env={**os.environ, **ONE_THREAD, "KERAS_BACKEND": each},
-            check=False,
-        ).returncode
-        for each in ([chosen.backend] if chosen.backend else BACKENDS)
-    ]
-    return max(codes)
+    sizes = ("blocks", "steps", "batch")
+    told = [text for each in sizes for text in (f"--{each}", str(vars(chosen)[each]))]
+    return run_children(__file__, chosen.backend, told)
 
 
 def measure(chosen: argparse.Namespace) -> int:
     name, blocks, steps = chosen.backend, chosen.blocks, chosen.steps
     os.environ["KERAS_BACKEND"] = name
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    keep_to_one_core()
     import keras
     import numpy as np
 
@@ -69,8 +55,7 @@ def measure(chosen: argparse.Namespace) -> int:
     model, data, clock = _training(keras, np, chosen)
     pairs = _alternate(keras, model, data, clock, blocks)
     first = pairs[-1][0] / 2
-    logs = [float(np.log(watched / plain)) for plain, watched in pairs]
-    low, middle, high = (float(np.exp(value)) for value in _median_interval(logs))
+    low, middle, high = ratio_interval(pairs)
     print(
         f"{name:10}  watched / plain  {middle:.4f} [{low:.4f} … {high:.4f}]  "
         f"{blocks} blocks, {steps} steps of {1000 * first / steps:.1f} ms, "
@@ -81,14 +66,12 @@ def measure(chosen: argparse.Namespace) -> int:
 
 
 def _alternate(keras, model, data, clock, blocks):
-    """The seconds of two plain and of two watched epochs, block by block."""
-    pairs = []
-    for _ in range(3 + blocks):
-        plain = _plain(model, data, clock)
-        watched = _watched(keras, model, data, clock)
-        watched += _watched(keras, model, data, clock)
-        pairs.append((plain + _plain(model, data, clock), watched))
-    return pairs[3:]
+    return alternate(
+        lambda: _plain(model, data, clock),
+        lambda: _watched(keras, model, data, clock),
+        blocks,
+        warm_up=3,
+    )
 
 
 def _show_cost(keras, np, name) -> None:
@@ -99,7 +82,7 @@ def _show_cost(keras, np, name) -> None:
         model.compile("sgd", "mse")
         x, y = np.zeros((steps, 4), "float32"), np.zeros((steps, 1), "float32")
         data = {"x": x, "y": y, "batch_size": 1, "verbose": 0}
-        pairs = _alternate(keras, model, data, _clock(keras), 40)
+        pairs = _alternate(keras, model, data, make_clock(keras), 40)
         cost[steps] = float(np.median([(b - a) / 2 for a, b in pairs]))
     step = (cost[400] - cost[1]) / 399
     print(
@@ -107,16 +90,6 @@ def _show_cost(keras, np, name) -> None:
         "epoch",
         flush=True,
     )
-
-
-def _median_interval(values):
-    """The median and the pair of order statistics that covers it with 95 %."""
-    from scipy.stats import binom
-
-    ordered = sorted(values)
-    count = len(ordered)
-    rank = int(binom.ppf(0.025, count, 0.5)) - 1
-    return ordered[rank], ordered[count // 2], ordered[count - 1 - rank]
 
 
 def _training(keras, np, chosen):
@@ -138,21 +111,7 @@ def _training(keras, np, chosen):
     x = generator.random((samples, 32, 32, 3), dtype="float32")
     y = generator.integers(0, 10, samples)
     data = {"x": x, "y": y, "batch_size": chosen.batch, "verbose": 0}
-    return model, data, _clock(keras)
-
-
-def _clock(keras):
-    class Clock(keras.callbacks.Callback):
-        seconds = 0.0
-
-        def on_epoch_begin(self, epoch, logs=None):
-            self.began = time.perf_counter()
-
-        def on_epoch_end(self, epoch, logs=None):
-            float(logs["loss"])  # the device is done when the number is there
-            self.seconds = time.perf_counter() - self.began
-
-    return Clock()
+    return model, data, make_clock(keras)
 
 
 def _plain(model, data, clock) -> float:
