@@ -5,7 +5,8 @@ block; the figure is the median over blocks of the ratio to Adam alone in the sa
 block, with the smallest and the largest (of 7 they cover the median with 98 %). Two
 trainings: 61 Dense layers of 64 units (many small gradients), and an embedding table of
 6.4 million parameters (one large gradient). The models are float32, because what is
-measured is the optimizer; threads are those that the framework chooses.
+measured is the optimizer. Each process has one core and one thread: threads that wait
+for each other are most of the noise (with two, blocks spread from 0.84 to 1.41).
 
 The fourth kind, `check`, is the bound: Adam alone, and one check of all gradients whose
 verdict nobody waits for. The bar is 1.05, or where that is beyond the bound, 1.25 times
@@ -23,10 +24,10 @@ import os
 import statistics
 import subprocess
 import sys
-import time
+
+from timing.pairs import BACKENDS, ONE_THREAD, keep_to_one_core, make_clock
 
 
-BACKENDS = ("tensorflow", "jax", "torch")
 KINDS = ("none", "check", "ours", "keras")
 STEPS = {"dense": (100, 32), "table": (30, 64), "resnet": (3, 8)}
 EPOCHS = 5
@@ -75,7 +76,7 @@ def run_trial(backend: str, case: str, kind: str) -> float:
     """The seconds of a step, measured in a process of its own."""
     done = subprocess.run(
         [sys.executable, __file__, "--trial", case, kind],
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": backend},
+        env={**os.environ, **ONE_THREAD, "KERAS_BACKEND": backend},
         stdout=subprocess.PIPE,
         check=True,
         text=True,
@@ -90,18 +91,13 @@ def measure(case: str, kind: str) -> float:
     steps, batch = STEPS[case]
     model, x, y = make_training(keras, case, steps * batch)
     model.compile(wrap(keras, keras.optimizers.Adam(1e-4), kind), "mse")
-    times = []
-
-    class Clock(keras.callbacks.Callback):
-        def on_epoch_begin(self, epoch, logs=None):
-            self.began = time.perf_counter()
-
-        def on_epoch_end(self, epoch, logs=None):
-            float(logs["loss"])  # the device is done when the number is there
-            times.append((time.perf_counter() - self.began) / steps)
-
+    keep_to_one_core()
+    clock, times = make_clock(keras), []
+    note = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda *_: times.append(clock.seconds / steps)
+    )
     arguments = {"batch_size": batch, "epochs": 1 + EPOCHS, "shuffle": False}
-    model.fit(x, y, verbose=0, callbacks=[Clock()], **arguments)
+    model.fit(x, y, verbose=0, callbacks=[clock, note], **arguments)
     return statistics.median(times[1:])
 
 
