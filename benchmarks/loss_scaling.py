@@ -29,7 +29,7 @@ from timing.pairs import BACKENDS, ONE_THREAD, keep_to_one_core, make_clock
 
 
 KINDS = ("none", "check", "ours", "keras")
-STEPS = {"dense": (100, 32), "table": (30, 64), "resnet": (3, 8)}
+STEPS = {"dense": (60, 32), "table": (12, 64), "resnet": (3, 8)}
 EPOCHS = 5
 
 
