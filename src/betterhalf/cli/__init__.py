@@ -23,9 +23,17 @@ COMMANDS = {
         "betterhalf.cli.compare",
         "Train a script under several precisions; say which is worth it.",
     ),
+    "check": (
+        "betterhalf.cli.check",
+        "Find what goes wrong in 16 bit in a script or a model.",
+    ),
     "report": (
         "betterhalf.cli.report",
         "Judge a finished comparison again and write its reports.",
+    ),
+    "rules": (
+        "betterhalf.cli.rules",
+        "Tell what the rules of check mean.",
     ),
 }
 """Name of each command: the module that holds it as `command`, and its help line."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from betterhalf.records._base import Record
 
 
@@ -10,6 +12,30 @@ INSTRUCTIONS_VARIABLE = "BETTERHALF_INSTRUCTIONS"
 
 PARENT_VARIABLE = "BETTERHALF_PARENT"
 """Environment variable with the process id of the experiment: a trial ends with it."""
+
+
+class AuditRequest(Record, frozen=True, kw_only=True):
+    """What an audit is asked for, in place of a trial.
+
+    Attributes:
+        target: as the user gave it: what the audit calls itself.
+        kind: a script, a saved file, or a factory that returns a model.
+        source: path of the script, of the file, or of the module of the factory.
+        name: of the factory in its module.
+        policy: kept in force; absent to leave the script's own.
+        select: rules that run; empty for all.
+        ignore: findings that do not count, each with the reason.
+        result: path that the audit is written to.
+    """
+
+    target: str
+    kind: Literal["script", "file", "factory"]
+    source: str
+    result: str
+    name: str = ""
+    policy: str | None = None
+    select: tuple[str, ...] = ()
+    ignore: dict[str, str] = {}
 
 
 class Instructions(Record, frozen=True, kw_only=True):
@@ -29,6 +55,7 @@ class Instructions(Record, frozen=True, kw_only=True):
             it; a short trial ends the process after it.
         epochs: cap of every `fit`.
         steps: cap of every training, in steps.
+        audit: this is no trial: the model is audited before its first step.
         events: path of the file to append events to.
         folder: the trial's own folder, for files that the script saves through Keras.
     """
@@ -46,3 +73,4 @@ class Instructions(Record, frozen=True, kw_only=True):
     judged: int | None = None
     epochs: int | None = None
     steps: int | None = None
+    audit: AuditRequest | None = None

@@ -63,11 +63,29 @@ def _start(path: str, is_main: bool) -> None:
         _end_with_the_parent()
         watch_import("tf_keras", after=lambda _: _note_keras_2(writer))
         watch_import("jax", after=lambda _: backends.load("jax").prepare())
+    if instructions.audit is not None:
+        if is_main:
+            _start_audit(instructions, writer)
+        return
     replace_seeds(instructions, writer)
     watch_import(
         "keras",
         before=lambda: _assert_backend(instructions, writer),
         after=lambda keras: _keras_imported(keras, instructions, writer, is_main),
+    )
+
+
+def _start_audit(instructions: Instructions, writer: EventWriter) -> None:
+    # what rules need is loaded for an audit alone
+    from betterhalf.worker.auditing import Auditor  # noqa: PLC0415
+
+    if instructions.audit is None:
+        raise TypeError("expected instructions of an audit")
+    auditor = Auditor(instructions.audit)
+    watch_import(
+        "keras",
+        before=lambda: _assert_backend(instructions, writer),
+        after=auditor.watch,
     )
 
 

@@ -118,6 +118,7 @@ class UserCode:
         return None if view is None else view.inside(_plain(kind.__qualname__))
 
 
+_PACKAGE = str(Path(__file__).parents[2])
 _NOT_THE_USERS = ("site-packages", "dist-packages", "frozen ")
 
 
@@ -134,7 +135,8 @@ def is_users(module: str | None, file: str | None = None) -> bool:
     if file is None:
         loaded = sys.modules.get(module or "")
         file = getattr(loaded, "__file__", None)
-    return not any(part in (file or "") for part in _NOT_THE_USERS)
+    ours = (file or "").startswith(_PACKAGE)
+    return not ours and not any(part in (file or "") for part in _NOT_THE_USERS)
 
 
 def _is_init_of(made: Any, frame: Any) -> bool:

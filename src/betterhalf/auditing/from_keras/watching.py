@@ -6,6 +6,7 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from betterhalf import backends
@@ -28,25 +29,32 @@ class ScriptWatcher(Listener):
 
     Args:
         keras: the imported module.
-        script: path of the script.
+        script: path of the script; absent without one.
         on_reached: called once with the view of the model, where the script begins to
             train; it does not return.
         policy: a global policy to keep in force, whatever the script sets; absent to
             leave the script's own.
+        folder: places are told relative to it; the working directory if absent.
+        loaded_from: the file that the model is read from; absent for a script.
     """
 
     def __init__(
         self,
         keras: Any,
-        script: str,
+        script: str | None,
         on_reached: Callable[[ModelView], None],
         policy: str | None = None,
+        *,
+        folder: Path | None = None,
+        loaded_from: str | None = None,
     ):
         self._keras = keras
         self._script = script
         self._on_reached = on_reached
         self._policy = policy
-        self._code = UserCode()
+        self._folder = folder or Path.cwd()
+        self._loaded_from = loaded_from
+        self._code = UserCode(self._folder)
         self._events: list[EventView] = []
         self._made: weakref.WeakKeyDictionary[Any, Made] = weakref.WeakKeyDictionary()
         self._model: Any = None
@@ -182,8 +190,11 @@ class ScriptWatcher(Listener):
             made=self._made.get,
             step=step,
             optimizers=optimizers or {},
+            loaded_from=self._loaded_from,
         )
-        return read_model(self._keras, model, batch, watched=watched)
+        return read_model(
+            self._keras, model, batch, watched=watched, folder=self._folder
+        )
 
     def _tell(self, kind: Any, value: str = "", **detail: Any) -> None:
         at = self._code.place_of_caller()
