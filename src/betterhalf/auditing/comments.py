@@ -72,8 +72,8 @@ def read_comments(source: bytes) -> dict[int, dict[str, str]]:
             elif token.type not in _BLANK and waiting:
                 found.setdefault(token.start[0], {}).update(waiting)
                 waiting = {}
-    except (tokenize.TokenError, SyntaxError, IndentationError):
-        pass
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        pass  # what was read so far counts
     return {line: codes for line, codes in found.items() if codes}
 
 

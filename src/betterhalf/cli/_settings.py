@@ -68,7 +68,9 @@ def _read(file: Path) -> Settings:
     )
 
 
-def _expect(file: Path, table: dict[str, Any], key: str, kind: type, default: Any) -> Any:
+def _expect(
+    file: Path, table: dict[str, Any], key: str, kind: type, default: Any
+) -> Any:
     """Returns a value of a kind, whose parts are strings."""
     value = table.get(key, default)
     if key not in table:

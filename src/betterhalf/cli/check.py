@@ -123,11 +123,16 @@ def command(
 
     from betterhalf.auditing.choosing import Choice  # noqa: PLC0415
     from betterhalf.cli._settings import read_settings  # noqa: PLC0415
+    from betterhalf.precision.arms import refuse_unknown_backend  # noqa: PLC0415
     from betterhalf.precision.policies import resolve_policy  # noqa: PLC0415
     from betterhalf.trials.auditing import audit_target  # noqa: PLC0415
+    from betterhalf.trials.choosing import refuse_absent_backend  # noqa: PLC0415
 
     settings = read_settings(Path.cwd())
     policy = policy or settings.policy
+    if backend is not None:
+        refuse_unknown_backend(backend)
+        refuse_absent_backend(backend)
     choice = Choice(
         select=_split(select) or settings.select,
         ignore={**settings.ignore, **dict(map(_reason_of, ignore))},

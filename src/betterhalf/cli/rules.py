@@ -7,9 +7,7 @@ import sys
 import click
 
 
-@click.command(
-    name="rules", context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.command(name="rules", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("code", required=False)
 def command(code: str | None) -> int:
     """List the rules of `betterhalf check`, or show the page of one.

@@ -113,9 +113,7 @@ def _read(
     content = files.record.read_bytes() if files.record.exists() else b""
     failure = None
     if ending.exit_code != 0:
-        failure = find_failure(
-            ending, next(iter(raised), None), read_end(files.log)
-        )
+        failure = find_failure(ending, next(iter(raised), None), read_end(files.log))
     if not content and failure is None:
         raise UsageError(
             f"Expected a script that builds a Keras model. Received: {target}, which "

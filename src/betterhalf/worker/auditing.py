@@ -60,7 +60,7 @@ class Auditor:
             self._end_with(self._watcher.read(model, batch))
 
     def finish(self) -> None:
-        """The script ends without a step: audits the model that it compiled or called."""
+        """The script ends without a step: audits the model it compiled or called."""
         view = None if self._watcher is None else self._watcher.finish()
         if view is not None:
             self._write(view)
@@ -85,9 +85,7 @@ class Auditor:
         )
         backend = load(self._keras.backend.backend())
         environment = read_environment(("keras", "numpy", *backend.versions()))
-        content = encode_file(
-            "audit", audit, f"betterhalf {__version__}", environment
-        )
+        content = encode_file("audit", audit, f"betterhalf {__version__}", environment)
         beside = Path(f"{request.result}.part")
         beside.write_bytes(content)
         beside.replace(request.result)

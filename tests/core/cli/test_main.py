@@ -63,8 +63,8 @@ def test_an_unknown_command_is_met_with_the_nearest(
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err == (
-        "betterhalf: Expected a command: compare, report. Received: 'comprae'. "
-        "Did you mean 'compare'?\n"
+        "betterhalf: Expected a command: compare, check, report, rules. "
+        "Received: 'comprae'. Did you mean 'compare'?\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""An audit as commands of GitHub Actions, which show it beside the lines of a change."""
+"""An audit as commands of GitHub Actions: shown beside the lines of a change."""
 
 from __future__ import annotations
 
