@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from betterhalf.errors import BetterhalfError, UsageError
 from betterhalf.records import codec, events
@@ -130,7 +130,7 @@ def _read(
 
 def _find(
     target: str, arguments: Sequence[str], module: bool
-) -> tuple[Program, str, str, str]:
+) -> tuple[Program, Literal["script", "file", "factory"], str, str]:
     """Returns what to run, what kind of target it is, its source and its name in it."""
     path = Path(target)
     before, colon, name = target.rpartition(":")
